@@ -1,0 +1,324 @@
+"""The nouns of the product as frozen values: what should be true, what is, and what we would change."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Mapping
+
+# ------------------------------------------------------------------ what should be true (the host file)
+
+
+@dataclass(frozen=True, slots=True)
+class SshTarget:
+    """Where to log in. `address` may be an alias of ~/.ssh/config; None leaves a choice to OpenSSH's rules.
+
+    `known_hosts` and `config` replace the user's own files (the lab has its own).
+    """
+
+    address: str
+    user: str | None = None
+    port: int | None = None
+    key: str | None = None
+    known_hosts: str | None = None
+    config: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One systemd unit of the service. `role` is its name in the host file (prefill, decode, router, …)."""
+
+    role: str
+    name: str
+    script: str | None = None
+    health: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One environment variable: the wanted value, or None for *absent*; `units` are roles."""
+
+    name: str
+    value: str | None
+    why: str
+    units: tuple[str, ...]
+    owner: str | None = None
+    since: datetime.date | None = None
+    expires: datetime.date | None = None
+    engine_default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long a probe may ask: `attempts` times, `every_s` apart, each at most `timeout_s`."""
+
+    attempts: int
+    every_s: float
+    timeout_s: float
+
+    @property
+    def total_s(self) -> float:
+        """Upper bound in seconds: every attempt runs into its timeout."""
+        return self.attempts * max(self.every_s, self.timeout_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Budgets of the probes; a unit must keep its MainPID for `hold_s` to count as up."""
+
+    health: Budget
+    ready: Budget
+    ready_max_tokens: int
+    hold_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """A corruption validation: `sessions` agent sessions at once, `rounds` rounds each.
+
+    `ctx` is prompt filler in tokens, `max_tokens` the limit of a response, `timeout_s` a session's deadline.
+    `options` are further options of `python -m runbook.load repro`, by their long names without dashes.
+    """
+
+    name: str
+    sessions: int
+    rounds: int
+    ctx: int
+    max_tokens: int
+    timeout_s: float
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A validation by the user's own script, judged by the two lines it prints."""
+
+    name: str
+    run: str
+    timeout_s: float = 1800.0
+
+
+Validation = Sessions | Command
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A throughput sweep; `max_regression` 0.10 allows the rate to fall to 0.90 of the baseline.
+
+    `budget_s` bounds the whole sweep; `accept` declares a known cost that may pass, and is audited.
+    """
+
+    concurrency: tuple[int, ...]
+    input_tokens: int
+    output_tokens: int
+    repeats: int
+    max_regression: float
+    budget_s: float | None = None
+    accept: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a bad answer does; see the table in README."""
+
+    on_corrupt: Literal["rollback", "keep"] = "rollback"
+    on_unhealthy: Literal["rollback", "keep"] = "rollback"
+    on_bench: Literal["rollback", "keep"] = "keep"
+    on_inconclusive: Literal["rollback", "keep"] = "keep"
+    undeclared_flags: Literal["warn", "fail"] = "warn"
+    expired_flags: Literal["warn", "fail"] = "warn"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A machine and what should be true on it. `units` stand in start order."""
+
+    name: str
+    service: str
+    source: str
+    ssh: SshTarget
+    units: tuple[Unit, ...]
+    flags: tuple[Flag, ...]
+    model: str
+    wait: Wait
+    validations: tuple[Validation, ...]
+    bench: Bench | None
+    policy: Policy
+    traffic: Literal["none", "live"] = "none"
+    become: bool = False
+    python: str = "python3"
+    state_dir: str = "/var/lib/runbook"
+    api_key_env: str | None = None
+    keep_releases: int = 20
+
+    @property
+    def state(self) -> str:
+        """The service's state directory on the host."""
+        return f"{self.state_dir}/{self.service}"
+
+    @property
+    def scripts(self) -> dict[str, tuple[str, ...]]:
+        """Serve script path → roles of the units that run it, in start order."""
+        found: dict[str, tuple[str, ...]] = {}
+        for unit in self.units:
+            if unit.script:
+                found[unit.script] = (*found.get(unit.script, ()), unit.role)
+        return found
+
+    @property
+    def endpoint(self) -> Unit | None:
+        """The unit that answers chat: the last one with a url (the router, or the single server)."""
+        return next((unit for unit in reversed(self.units) if unit.url), None)
+
+    def unit(self, role: str) -> Unit:
+        """The unit of a role; KeyError where there is none."""
+        for unit in self.units:
+            if unit.role == role:
+                return unit
+        raise KeyError(role)
+
+    def flags_of(self, role: str) -> tuple[Flag, ...]:
+        """The flags declared for a role."""
+        return tuple(flag for flag in self.flags if role in flag.units)
+
+
+# ------------------------------------------------------------------ what is (one observation of the host)
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """One file as read on the host. `content` None: it does not exist. `real_path` follows symlinks."""
+
+    path: str
+    real_path: str
+    content: bytes | None
+    mode: int = 0o644
+    uid: int = 0
+    gid: int = 0
+    ctime_ns: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """What a unit's processes really run with, and how we know.
+
+    `kind`: environ (`/proc/PID/environ` of a process with an intact environment), server_info, recorded (by us at
+    the last restart, for this very MainPID and start time) or unknown. `environ` maps the names we asked for;
+    a missing name is really absent when kind is not unknown. `started_at` in seconds since the epoch.
+    """
+
+    kind: Literal["environ", "server_info", "recorded", "unknown"]
+    environ: Mapping[str, str] = field(default_factory=dict)
+    pid: int = 0
+    started_at: float = 0.0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitState:
+    """systemd's properties of a unit by their own names, and its processes."""
+
+    name: str
+    properties: Mapping[str, str]
+    processes: Processes
+
+    @property
+    def main_pid(self) -> int:
+        return int(self.properties.get("MainPID") or 0)
+
+    @property
+    def running(self) -> bool:
+        return self.properties.get("ActiveState") == "active" and self.main_pid > 0
+
+    @property
+    def exists(self) -> bool:
+        return self.properties.get("LoadState") not in ("not-found", "", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Everything one look at the host told us."""
+
+    facts: Mapping[str, Any]
+    files: Mapping[str, FileState]
+    units: Mapping[str, UnitState]
+    releases: tuple[Release, ...]
+    current: str | None
+    inflight: Mapping[str, Any] | None
+    lock_holder: Mapping[str, Any] | None
+    free_bytes: int
+    free_inodes: int
+    now: float
+
+
+# ------------------------------------------------------------------ what we would change
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file's bytes before and after; None means absent. `mode`, `uid`, `gid` None: keep what is there."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    mode: int | None = None
+    uid: int | None = None
+    gid: int | None = None
+
+    def diff(self, context: int = 3) -> str:
+        """A unified diff; undecodable bytes are shown as replacement characters, the bytes themselves are kept."""
+        before, after = (
+            (text or b"").decode("utf-8", "replace").splitlines(keepends=True) for text in (self.before, self.after)
+        )
+        names = (
+            "/dev/null" if self.before is None else self.path,
+            "/dev/null" if self.after is None else self.path,
+        )
+        lines = difflib.unified_diff(before, after, *names, n=context)
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A unit to restart, and why."""
+
+    unit: str
+    role: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file as a release holds it; `sha256` None: the release wants it absent."""
+
+    path: str
+    sha256: str | None
+    mode: int = 0o644
+    uid: int = 0
+    gid: int = 0
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """An intended state of the host. `flags` maps role → name → value (None: absent).
+
+    `bench` and `validations` are result documents of `runbook.load`; `created` is ISO 8601 UTC.
+    """
+
+    id: str
+    created: str
+    parent: str | None
+    verdict: Literal["adopted", "proven", "unproven", "failed"]
+    files: tuple[FileRecord, ...]
+    flags: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    rollout: str = ""
+    validations: tuple[Mapping[str, Any], ...] = ()
+    bench: Mapping[str, Any] | None = None
