@@ -1,6 +1,7 @@
 """The HTTP client of sessions and bench: one httpx client, and the raw read of a streamed chat.
 
-Environment proxies are ignored, nothing is retried, every phase has a time limit, and the pool is as large as the load.
+Environment proxies are ignored, nothing is retried, every phase has a time limit, and the pool is as large
+as the load.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ def open_client(
 async def stream_chat(
     client: httpx.AsyncClient, body: Mapping[str, Any]
 ) -> AsyncIterator[tuple[float, bytes]]:
-    """POST `body` to the chat endpoint; yields (arrival, bytes) a read, arrival in `time.perf_counter()` seconds.
+    """POST `body` to the chat endpoint; yields (arrival, bytes) a read, in `time.perf_counter()` seconds.
 
-    The bytes are those of the event stream as they came, not cut at events. `body` should carry `stream: true`.
+    The bytes are those of the event stream as they came, not cut at events. `body` carries `stream: true`.
     Raises StatusError, NotAStreamError, and httpx.TransportError for what the network does.
     """
     clock = time.perf_counter

@@ -1,7 +1,8 @@
 """Server-sent events on bytes, by the WHATWG event-stream grammar.
 
-Lines end in CR, LF or CRLF, also split over two reads; a leading BOM is dropped; a line that starts with a colon is a comment; several
-`data:` lines of one event are joined with LF. UTF-8 is never decoded here, so a character split over two reads stays whole.
+Lines end in CR, LF or CRLF, also split over two reads; a leading BOM is dropped; a line that starts with a
+colon is a comment; several `data:` lines of one event are joined with LF. UTF-8 is never decoded here, so a
+character split over two reads stays whole.
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 """
 
@@ -18,7 +19,7 @@ class OversizedEventError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SseEvent:
-    """One dispatched event: its data, its type (empty: message), the stream offset in bytes of its first line."""
+    """One dispatched event: data, type (empty: message), byte offset of its first line in the stream."""
 
     data: bytes
     event: str
