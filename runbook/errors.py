@@ -14,6 +14,11 @@ RunbookError
 ├── LockedError 6                somebody else is at work on the host
 ├── UnreachableError 7           no connection, host key or login refused
 │   └── LinkLostError 7          the connection died while we worked
+├── TunnelError 7                one request through the tunnel got no whole answer; probes judge it
+│   ├── TunnelRefused 7          nothing listens on that port of the host
+│   ├── TunnelForbidden 7        the host's sshd forbids forwarding
+│   ├── TunnelTimeout 7          no whole answer before the deadline
+│   └── TunnelCut 7              the answer broke off, or was no HTTP
 ├── HelperError 70               the helper on the host failed in a way we did not foresee
 └── InterruptedByOperator 130    Ctrl-C, or "no" to the question
 """
@@ -109,6 +114,26 @@ class UnreachableError(RunbookError):
 
 
 class LinkLostError(UnreachableError):
+    pass
+
+
+class TunnelError(RunbookError):
+    exit_code = 7
+
+
+class TunnelRefused(TunnelError):
+    pass
+
+
+class TunnelForbidden(TunnelError):
+    pass
+
+
+class TunnelTimeout(TunnelError):
+    pass
+
+
+class TunnelCut(TunnelError):
     pass
 
 
