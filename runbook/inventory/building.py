@@ -1,0 +1,101 @@
+"""A valid host file to the Host the rest of runbook works with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runbook import model
+from runbook.inventory import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def host(name: str, source: str, file: schema.HostFile) -> model.Host:
+    """The Host a file describes; `name` is the file's, `source` its path as shown to people."""
+    units = tuple(_unit(role, table) for role, table in file.units.items())
+    scripted = tuple(unit.role for unit in units if unit.script)
+    return model.Host(
+        name=name,
+        service=file.service or file.profile or name,
+        source=source,
+        ssh=_ssh(file.ssh),
+        units=units,
+        flags=tuple(_flag(flag, table, scripted) for flag, table in file.flags.items()),
+        model=file.model,
+        wait=_wait(file.wait),
+        validations=tuple(_validation(table) for table in file.validations),
+        bench=None if file.bench is None else _bench(file.bench),
+        policy=model.Policy(**file.policy.model_dump()),
+        traffic=file.traffic,
+        become=file.become,
+        python=file.python,
+        state_dir=file.state_dir,
+        api_key_env=file.api_key_env,
+        keep_releases=file.keep_releases,
+    )
+
+
+def _ssh(table: str | schema.SshTable) -> model.SshTarget:
+    return model.SshTarget(table) if isinstance(table, str) else model.SshTarget(**table.model_dump())
+
+
+def _unit(role: str, table: schema.UnitTable) -> model.Unit:
+    return model.Unit(role, table.unit, table.script, table.health, table.url)
+
+
+def _flag(name: str, table: schema.FlagTable, scripted: tuple[str, ...]) -> model.Flag:
+    return model.Flag(
+        name=name,
+        value=None if table.absent else table.value,
+        why=table.why,
+        units=scripted if table.units is None else tuple(table.units),
+        owner=table.owner,
+        since=table.since,
+        expires=table.expires,
+        engine_default=table.engine_default,
+    )
+
+
+def _wait(table: schema.WaitTable) -> model.Wait:
+    return model.Wait(
+        health=_budget(table.health),
+        ready=_budget(table.ready),
+        ready_max_tokens=table.ready.max_tokens,
+        hold_s=table.hold_s,
+    )
+
+
+def _budget(table: schema.BudgetTable) -> model.Budget:
+    return model.Budget(table.attempts, table.every_s, table.timeout_s)
+
+
+def _validation(table: schema.SessionsTable | schema.CommandTable) -> model.Validation:
+    if isinstance(table, schema.CommandTable):
+        return model.Command(table.name, table.run, table.timeout_s)
+    return model.Sessions(
+        name=table.name,
+        sessions=table.sessions,
+        rounds=table.rounds,
+        ctx=table.ctx,
+        max_tokens=table.max_tokens,
+        timeout_s=table.timeout_s,
+        options=_options(table.model_extra),
+    )
+
+
+def _bench(table: schema.BenchTable) -> model.Bench:
+    return model.Bench(
+        concurrency=tuple(table.concurrency),
+        input_tokens=table.input_tokens,
+        output_tokens=table.output_tokens,
+        repeats=table.repeats,
+        max_regression=table.max_regression,
+        budget_s=table.budget_s,
+        accept=table.accept,
+        options=_options(table.model_extra),
+    )
+
+
+def _options(extra: Mapping[str, str] | None) -> dict[str, str]:
+    return {name.replace("_", "-"): value for name, value in (extra or {}).items()}

@@ -1,0 +1,132 @@
+"""What keys of a host file must say about each other; every check tolerates values that are wrong by themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runbook.inventory import schema
+from runbook.inventory.nodes import Listing, Node, Path, Problem, Scalar, Table, at, shown, whereabouts
+from runbook.inventory.problems import near, suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+Wrong = tuple[Path, str]
+
+# Options of the load generator that runbook itself sets.
+_OWN_OPTIONS = frozenset({"api_key_env", "base_url", "jsonl", "model", "tag"})
+
+
+def of_document(root: Node) -> list[Problem]:
+    """Every disagreement inside one host file laid on its profile."""
+    return [
+        Problem(whereabouts(root, path, of_key=path[-1:] == ("absent",)), shown(path), text)
+        for check in _CHECKS
+        for path, text in check(root)
+    ]
+
+
+def _answers_chat(root: Node) -> Iterator[Wrong]:
+    units = _tables(root, "units")
+    if units and not any("url" in unit.items for unit in units.values()):
+        yield ("units",), "no unit has a url; give it to the one that answers chat (the router)"
+
+
+def _named_once(root: Node) -> Iterator[Wrong]:
+    for key in ("unit", "health"):
+        seen: dict[str, str] = {}
+        for role, unit in _tables(root, "units").items():
+            value = unit.items.get(key)
+            if isinstance(value, Scalar) and (first := seen.setdefault(value.text, role)) != role:
+                yield ("units", role, key), f"should be its own, found {value.text}, which is {first}'s"
+
+
+def _validations_named_once(root: Node) -> Iterator[Wrong]:
+    seen: dict[str, int] = {}
+    for index, validation in _validations(root):
+        name = validation.items.get("name")
+        if isinstance(name, Scalar) and seen.setdefault(name.text, index) != index:
+            yield ("validations", index, "name"), f"should be its own, found {name.text} a second time"
+
+
+def _value_or_absent(root: Node) -> Iterator[Wrong]:
+    for name, flag in _tables(root, "flags").items():
+        if "value" in flag.items and "absent" in flag.items:
+            yield ("flags", name, "absent"), "stands beside a value; keep one of the two"
+        elif not {"value", "absent"} & flag.items.keys():
+            yield (
+                ("flags", name),
+                'says neither value nor absent: true (an empty value is "", the word null is "null")',
+            )
+
+
+def _flag_units(root: Node) -> Iterator[Wrong]:
+    units = _tables(root, "units")
+    scripted = [role for role, unit in units.items() if "script" in unit.items]
+    for name, flag in _tables(root, "flags").items():
+        roles = flag.items.get("units")
+        if isinstance(roles, Listing) and units:
+            yield from _roles(("flags", name, "units"), roles, units, scripted)
+        elif units and not scripted:
+            yield ("flags", name), "has no place to stand: no unit has a script"
+
+
+def _roles(path: Path, roles: Listing, units: Mapping[str, Table], scripted: list[str]) -> Iterator[Wrong]:
+    seen: set[str] = set()
+    for index, node in enumerate(roles.items):
+        if not isinstance(node, Scalar):
+            continue
+        if node.text not in units:
+            yield (*path, index), f"no unit has the role {node.text}; {suggestion(node.text, units)}"
+        elif node.text not in scripted:
+            yield (*path, index), f"{node.text} has no script to set a flag in"
+        elif node.text in seen:
+            yield (*path, index), f"names {node.text} twice"
+        seen.add(node.text)
+
+
+def _dates(root: Node) -> Iterator[Wrong]:
+    for name, flag in _tables(root, "flags").items():
+        since, expires = flag.items.get("since"), flag.items.get("expires")
+        if isinstance(since, Scalar) and isinstance(expires, Scalar) and expires.text < since.text:
+            yield ("flags", name, "expires"), f"should not be before since {since.text}, found {expires.text}"
+
+
+def _options(root: Node) -> Iterator[Wrong]:
+    for index, validation in _validations(root):
+        if "run" not in validation.items:
+            yield from _unknown_options(("validations", index), validation, schema.SessionsTable.model_fields)
+    bench = at(root, ("bench",))
+    if isinstance(bench, Table):
+        yield from _unknown_options(("bench",), bench, schema.BenchTable.model_fields)
+
+
+def _unknown_options(path: Path, table: Table, fields: Mapping[str, Any]) -> Iterator[Wrong]:
+    for key in table.items.keys() - fields.keys():
+        if key.replace("-", "_") in _OWN_OPTIONS:
+            yield (*path, key), "is set by runbook itself; take it out"
+        elif close := near(key, fields.keys() - table.items.keys()):
+            yield (*path, key), f"is no key here; did you mean {close}?"
+
+
+def _tables(root: Node, key: str) -> dict[str, Table]:
+    parent = at(root, (key,))
+    items = parent.items if isinstance(parent, Table) else {}
+    return {name: node for name, node in items.items() if isinstance(node, Table)}
+
+
+def _validations(root: Node) -> Iterator[tuple[int, Table]]:
+    listing = at(root, ("validations",))
+    entries = listing.items if isinstance(listing, Listing) else ()
+    return ((index, node) for index, node in enumerate(entries) if isinstance(node, Table))
+
+
+_CHECKS: tuple[Callable[[Node], Iterator[Wrong]], ...] = (
+    _answers_chat,
+    _named_once,
+    _validations_named_once,
+    _value_or_absent,
+    _flag_units,
+    _dates,
+    _options,
+)

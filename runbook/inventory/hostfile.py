@@ -1,0 +1,116 @@
+"""Load a host file: read it, lay it on its profile, check it, and say everything that is wrong at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runbook.errors import HostFileError, UnknownHostError
+from runbook.inventory.nodes import Node, Position, Problem, Scalar, Table, merged, whereabouts, without_nulls
+from runbook.inventory.reading import decoded, read
+from runbook.inventory.templating import filled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from runbook.model import Host
+
+_MANUAL = "example"
+
+
+def known(hosts_dir: Path) -> tuple[str, ...]:
+    """Names of the hosts in a directory, one file each, sorted; the commented manual is none."""
+    return tuple(name for name in _stems(hosts_dir) if name != _MANUAL)
+
+
+def load(name: str, *, hosts_dir: Path, variables: Mapping[str, Any] | None = None) -> Host:
+    """The host `name` of `hosts_dir`, its profile laid under it.
+
+    `variables` fill the file's `{{ … }}` first. Raises UnknownHostError for a name without a file (a path is no
+    name), HostFileError with every problem of the file and its profile, each `path:line:column: key: text`.
+    """
+    names = known(hosts_dir)
+    if name not in names:
+        raise UnknownHostError(name, names)
+    return parse(name, hosts_dir / f"{name}.yml", variables=variables)
+
+
+def parse(name: str, path: Path, *, variables: Mapping[str, Any] | None = None) -> Host:
+    """The host of one file, whatever its name; profiles are looked for beside it. Raises as `load` does."""
+    source = f"{path.parent.name}/{path.name}"
+    text = decoded(_bytes(path, source), source)
+    over, problems = _table(text if variables is None else filled(text, source, variables), source)
+    base, more = _profile(over, path.parent / "profiles")
+    root = without_nulls(merged(base or Table({}, {}, over.at), over))
+    return _checked(name, source, root, [*problems, *more], whole=base is not None)
+
+
+def _checked(name: str, source: str, root: Node, problems: list[Problem], *, whole: bool) -> Host:
+    # pydantic costs a tenth of a second, which `known` and an unknown name need not pay.
+    from pydantic import ValidationError
+
+    from runbook.inventory import building, checks, schema
+    from runbook.inventory.nodes import plain
+    from runbook.inventory.problems import of_schema
+
+    problems = [*problems, *checks.of_document(root)]
+    try:
+        file = schema.HostFile.model_validate(plain(root, schema.is_literal))
+    except ValidationError as error:
+        raise _refused([*problems, *of_schema(error.errors(), root, whole=whole)], source) from error
+    if problems:
+        raise _refused(problems, source)
+    return building.host(name, source, file)
+
+
+def _table(text: str, source: str) -> tuple[Table, list[Problem]]:
+    root, problems = read(text, source)
+    start = Position(source, 1, 1)
+    if root is None:
+        raise _refused(
+            [*problems, Problem(start, "", "is empty; hosts/example.yml shows what it may say")], source
+        )
+    if not isinstance(root, Table):
+        raise _refused(
+            [*problems, Problem(root.at, "", "should be a mapping of keys such as units and ssh")], source
+        )
+    return root, problems
+
+
+def _profile(over: Table, profiles: Path) -> tuple[Table | None, list[Problem]]:
+    """The profile a host file names: empty when it names none, None when there is none of that name."""
+    node = over.items.get("profile")
+    if not isinstance(node, Scalar) or node.is_null:
+        return Table({}, {}, over.at), []
+    names = _stems(profiles)
+    if node.text not in names:
+        from runbook.inventory.problems import suggestion
+
+        text = f"no profile named {node.text!r}; {suggestion(node.text, names)}"
+        return None, [Problem(node.at, "profile", text)]
+    path = profiles / f"{node.text}.yml"
+    source = f"{profiles.parent.name}/{profiles.name}/{path.name}"
+    base, problems = _table(decoded(_bytes(path, source), source), source)
+    if "profile" in base.items:
+        at = whereabouts(base, ("profile",), of_key=True)
+        problems = [*problems, Problem(at, "profile", "a profile stands on its own; take this out")]
+    return base, problems
+
+
+def _stems(directory: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in directory.glob("*.yml")))
+
+
+def _bytes(path: Path, source: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise HostFileError([f"{source}: cannot be read: {error.strerror}"]) from error
+
+
+def _refused(problems: list[Problem], source: str) -> HostFileError:
+    """All problems, the host file's own first, in the order of the file; a key named twice is told once."""
+    ordered = sorted(
+        set(problems), key=lambda problem: (problem.at.source != source, problem.at, problem.key)
+    )
+    return HostFileError([str(problem) for problem in ordered])
