@@ -1,0 +1,111 @@
+"""A stand-in for an SGLang prefill or decode process: `python -m runbook.lab.worker --role decode --port 30002 …`.
+
+It serves SGLang's HTTP paths, plays the model with DeepSeek's own encoder, tokenizer and parser, obeys the
+environment it was started with, and on purpose has the bug this project was born from (`model/race.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from runbook.lab.model.batch import Batch, Pace
+from runbook.lab.model.counters import Counters
+from runbook.lab.model.endpoint import Endpoint
+from runbook.lab.model.engine import ROLES, Engine, Serving
+from runbook.lab.model.switches import read_switches
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Sequence
+    from typing import Any
+
+    from runbook.lab.model.switches import Switches
+
+DRAIN_S = 0.5
+PACE_TOK_S = 250.0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a worker until SIGTERM or SIGINT; returns the exit status."""
+    serving, start_delay_s = parse_arguments(argv)
+    switches = read_switches(os.environ)
+    if switches.retitle:
+        retitle(f"sglang::{serving.role}")
+    asyncio.run(serve(serving, switches, start_delay_s=start_delay_s))
+    return 0
+
+
+def parse_arguments(argv: Sequence[str] | None) -> tuple[Serving, float]:
+    """The command line as values, and the start delay in seconds."""
+    parser = argparse.ArgumentParser(prog="runbook.lab.worker", description=__doc__)
+    parser.add_argument("--role", choices=ROLES, required=True)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--bootstrap-port", type=int, default=0, help="prefill listens here for decode")
+    parser.add_argument("--served-model-name", default="deepseek-v4-flash")
+    parser.add_argument("--model-path", default="")
+    parser.add_argument("--pace-tok-s", type=float, default=PACE_TOK_S, help="tokens/s of one sequence alone")
+    parser.add_argument(
+        "--start-delay-s", type=float, default=0.0, help="seconds of 503 after the port is open"
+    )
+    found = vars(parser.parse_args(argv))
+    delay = found.pop("start_delay_s")
+    return Serving(**found), delay
+
+
+async def serve(serving: Serving, switches: Switches, *, start_delay_s: float = 0.0) -> None:
+    """Open the port, load the model, serve until a signal; then refuse health for a moment and leave."""
+    engine = build(serving, switches)
+    runner = web.AppRunner(Endpoint(engine).application(), access_log=None, shutdown_timeout=2 * DRAIN_S)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, serving.host, serving.port, backlog=1024).start()
+        await _until_signal(engine.run(start_delay_s + switches.start_delay_s), switches.crash_after_s)
+        engine.draining = True
+        asyncio.get_running_loop().call_later(DRAIN_S, engine.close)
+    finally:
+        await runner.cleanup()
+
+
+def build(serving: Serving, switches: Switches) -> Engine:
+    """The engine with its batch, wired as the switches say."""
+    counters = Counters()
+    pace = Pace(serving.pace_tok_s, overlap=switches.overlap, slow=switches.slow)
+    return Engine(serving, switches, Batch(pace, counters, lambda running: None), counters)
+
+
+def retitle(title: str) -> None:
+    """Rename the process as SGLang's schedulers do; this overwrites the environment that /proc shows."""
+    from setproctitle import setproctitle
+
+    setproctitle(title)
+
+
+async def _until_signal(work: Coroutine[Any, Any, None], crash_after_s: float | None) -> None:
+    """Do the work until SIGTERM or SIGINT; its own failure ends the wait too."""
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    if crash_after_s is not None:
+        loop.call_later(crash_after_s, _crash)
+    tasks = (asyncio.create_task(work), asyncio.create_task(stopped.wait()))
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    if tasks[0] in done:
+        tasks[0].result()
+
+
+def _crash() -> None:
+    sys.stderr.write("Scheduler hit an exception: CUDA error: an illegal memory access was encountered\n")
+    sys.stderr.flush()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
