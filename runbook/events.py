@@ -82,12 +82,20 @@ class Step:
 class Run:
     """One rollout's story: steps with outcome and duration, findings, told to every listener in order.
 
-    `clock` returns seconds and only differences of it are used.
+    `clock` returns seconds and only differences of it are used; `checkpoint` is called before each step and
+    raises when the operator asked to stop, so that a step once begun is finished.
     """
 
-    def __init__(self, listeners: Sequence[Listener] = (), *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        listeners: Sequence[Listener] = (),
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        checkpoint: Callable[[], None] = lambda: None,
+    ) -> None:
         self._listeners = tuple(listeners)
         self._clock = clock
+        self._checkpoint = checkpoint
         self.steps: list[StepEnded] = []
         self.findings: list[Finding] = []
 
@@ -112,6 +120,7 @@ class Run:
     @contextlib.contextmanager
     def step(self, name: str, *, budget_s: float | None = None) -> Iterator[Step]:
         """A named stage. It ends with the outcome the body left, with error when the body raises."""
+        self._checkpoint()
         step = Step(name, self.tell)
         self.tell(StepStarted(name, budget_s))
         started = self._clock()

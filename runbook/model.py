@@ -255,6 +255,7 @@ class Observation:
     lock_holder: Mapping[str, Any] | None
     free_bytes: int
     free_inodes: int
+    read_only: tuple[str, ...]
     now: float
 
 
@@ -275,14 +276,17 @@ class Change:
     def diff(self, context: int = 3) -> str:
         """A unified diff; undecodable bytes are shown as replacement characters, the bytes themselves are kept."""
         before, after = (
-            (text or b"").decode("utf-8", "replace").splitlines(keepends=True) for text in (self.before, self.after)
+            (text or b"").decode("utf-8", "replace").splitlines(keepends=True)
+            for text in (self.before, self.after)
         )
         names = (
             "/dev/null" if self.before is None else self.path,
             "/dev/null" if self.after is None else self.path,
         )
         lines = difflib.unified_diff(before, after, *names, n=context)
-        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+        return "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,75 @@
+"""Probes: one question each, asked until it holds, until it cannot hold any more, or until its budget is spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import tenacity
+
+from runbook.verdict import Finding, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runbook.model import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One answer: does it hold, what was seen, and is asking again pointless (`final`)?"""
+
+    holds: bool
+    text: str
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How the asking ended: the last sample, after `attempts` tries and `waited_s` seconds."""
+
+    sample: Sample
+    attempts: int
+    waited_s: float
+
+
+def until(
+    ask: Callable[[], Sample],
+    budget: Budget,
+    *,
+    sleep: Callable[[float], None],
+    clock: Callable[[], float],
+    on_try: Callable[[int, Sample], None] = lambda attempt, sample: None,
+) -> Asked:
+    """Ask up to `budget.attempts` times, `budget.every_s` apart, until a sample holds or is final."""
+    started = clock()
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_result(lambda sample: not (sample.holds or sample.final)),
+        stop=tenacity.stop_after_attempt(budget.attempts),
+        wait=tenacity.wait_fixed(budget.every_s),
+        sleep=sleep,
+        after=lambda state: _tell(state, on_try),
+        retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+        reraise=True,
+    )
+    sample: Sample = retrying(ask)
+    attempts = int(retrying.statistics.get("attempt_number", 1))
+    return Asked(sample, attempts, clock() - started)
+
+
+def _tell(state: tenacity.RetryCallState, on_try: Callable[[int, Sample], None]) -> None:
+    # Called after an attempt that will be tried again or was the last; an error of ours is raised, not told.
+    if state.outcome is not None and not state.outcome.failed:
+        on_try(state.attempt_number, state.outcome.result())
+
+
+def finding(check: str, subject: str, asked: Asked, budget: Budget) -> Finding:
+    """The judgement of an asking: a pass where the last sample holds, else a failure with both numbers."""
+    tries = f"try {asked.attempts} of {budget.attempts}, {asked.waited_s:.0f} s of {budget.total_s:.0f} s"
+    outcome = Outcome.PASS if asked.sample.holds else Outcome.FAIL
+    return Finding(
+        check,
+        outcome,
+        f"{subject}: {asked.sample.text} ({tries})",
+        {"attempts": asked.attempts, "waited_s": asked.waited_s},
+    )

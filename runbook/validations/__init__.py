@@ -1,0 +1,109 @@
+"""Validations and the bench: each file measures in one half and judges in the other; found by its file name."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runbook.bundle import load_argv, send_load
+from runbook.errors import HelperError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from runbook.model import Host
+    from runbook.ssh import Wire
+
+# How long one poll may rest on the host. Short, since Ctrl-C is looked at between polls.
+POLL_S = 1.0
+STOP_GRACE_S = 5.0
+STDERR_LINES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a job on the host ended: its exit status, its lines on stdout, the end of its stderr."""
+
+    exit: int
+    lines: tuple[str, ...]
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """Runs load on the host: `wire` must be of mode running or above; `checkpoint` raises when the operator stops us."""
+
+    wire: Wire
+    host: Host
+    checkpoint: Callable[[], None]
+    api_key: str | None = None
+
+    def run(self, argv: Sequence[str], on_line: Callable[[str], None], *, keep: int = 200) -> Ended:
+        """Run `argv` to its end, telling each line of its stdout; keeps the last `keep` of them.
+
+        However this ends, nothing of the job is left running: an exception here stops it on the host.
+        """
+        env = {"RUNBOOK_API_KEY": self.api_key} if self.api_key else {}
+        job = self.wire.call("job_start", argv=list(argv), env=env, cwd=None, stdin=None)["job"]
+        lines: list[str] = []
+        try:
+            while True:
+                self.checkpoint()
+                answer = self.wire.call("job_poll", job=job, wait_s=POLL_S)
+                for line in answer["lines"]:
+                    on_line(line)
+                lines = [*lines, *answer["lines"]][-keep:]
+                if answer["exit"] is not None:
+                    return Ended(answer["exit"], tuple(lines), answer["stderr"])
+        except BaseException:
+            self.wire.call("job_stop", job=job, grace_s=STOP_GRACE_S)
+            raise
+
+    def load(self, args: Sequence[str], say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
+        """Run `runbook.load` on the host with `args`; the result document it printed. Raises HelperError without one."""
+        directory = send_load(self.wire, self.host.state)
+        key = ["--api-key-env", "RUNBOOK_API_KEY"] if self.api_key else []
+        results: list[dict[str, Any]] = []
+        ended = self.run(
+            load_argv(self.host.python, directory, [*args, "--jsonl", *key]),
+            lambda line: _take(line, say, results),
+            keep=0,
+        )
+        if not results:
+            last = "\n".join(ended.stderr.splitlines()[-STDERR_LINES:]) or "(it printed nothing)"
+            raise HelperError(
+                f"the load generator gave no result: {shlex.join(args)} ended with exit {ended.exit}\n{last}"
+            )
+        return results[-1]
+
+
+def _take(line: str, say: Callable[[str, Mapping[str, Any]], None], results: list[dict[str, Any]]) -> None:
+    """One line of the load generator: progress is told, a result is kept, anything else is noise."""
+    try:
+        event = json.loads(line)
+        kind = event["event"]
+    except (ValueError, LookupError, TypeError):
+        return
+    if kind == "progress":
+        say(str(event.get("text", "")), event.get("fields") or {})
+    elif kind == "result":
+        results.append(event["result"])
+
+
+def options(values: Mapping[str, Any]) -> list[str]:
+    """`{"max-tokens": 8, "thinking": "true"}` as command-line options; `true` stands for a bare switch."""
+    args: list[str] = []
+    for name, value in values.items():
+        text = str(value)
+        args += [f"--{name}"] if text == "true" else [f"--{name}", text]
+    return args
+
+
+def endpoint_url(host: Host) -> str:
+    """The base URL users' chats go to, as seen on the host."""
+    endpoint = host.endpoint
+    if endpoint is None or endpoint.url is None:
+        raise HelperError(f"{host.name}: no unit has a url")
+    return endpoint.url

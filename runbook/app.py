@@ -1,0 +1,234 @@
+"""Composition root: finds the host, opens the connection, attaches listeners, runs, returns an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import json
+import os
+import socket
+import sys
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runbook import audit, bundle, console, inventory, releases, rollout, ssh, tunnel
+from runbook.errors import RunbookError, UsageError
+from runbook.events import Run
+from runbook.interrupt import Interrupt
+from runbook.rollout import Options
+from runbook.story import Story
+from runbook.work import Work, utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rich.console import Console
+
+    from runbook.model import Host
+
+LAB = "lab"
+# What an action may do on the host (docs/architecture.md, "The wire").
+MODES = {
+    "plan": "reading",
+    "status": "reading",
+    "releases": "reading",
+    "verify": "running",
+    "deploy": "writing",
+    "rollback": "writing",
+}
+ACTIONS: Mapping[str, Callable[[Work, Options], Story]] = {
+    "plan": rollout.plan,
+    "deploy": rollout.deploy,
+    "verify": rollout.check,
+    "rollback": rollout.rollback,
+    "status": rollout.status,
+    "releases": rollout.list_releases,
+}
+ASKING = ("deploy", "rollback")
+# When several hosts or reasons apply, the first of these wins (README, exit codes).
+EXIT_ORDER = (4, 1, 5, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One command line. `settings` maps flag names to the value of --set, None for --unset."""
+
+    action: str
+    hosts: tuple[str, ...] = ()
+    options: Options = field(default_factory=Options)
+    settings: Mapping[str, str | None] = field(default_factory=dict)
+    yes: bool = False
+    json: bool = False
+    verbose: bool = False
+    accept_new: bool = False
+    reason: str = ""
+    directory: Path = field(default_factory=Path.cwd)
+
+    @property
+    def hosts_dir(self) -> Path:
+        return self.directory / "hosts"
+
+
+def run(request: Request) -> int:
+    """Run one action on its hosts, one after the other; stops at the first that does not pass. Returns the exit code."""
+    view = console.open_console()
+    try:
+        names = _names(request)
+        _require_answerable(request, names, interactive=_interactive())
+    except RunbookError as error:
+        return _refuse(request, view, error)
+    documents: list[dict[str, Any]] = []
+    for name in names:
+        documents.append(_one(request, name, view))
+        if documents[-1]["exit_code"] != 0:
+            break
+    _finish(request, view, documents, names[len(documents) :])
+    return _exit_code([document["exit_code"] for document in documents])
+
+
+def _names(request: Request) -> tuple[str, ...]:
+    """The hosts asked for, else RUNBOOK_HOST, else the lab while it is the only one."""
+    known = inventory.known(request.hosts_dir)
+    if request.hosts:
+        return request.hosts
+    if named := os.environ.get("RUNBOOK_HOST"):
+        return (named,)
+    if set(known) <= {LAB}:
+        return (LAB,)
+    raise UsageError(f"which host? --host NAME, or RUNBOOK_HOST; known hosts: {', '.join(known)}")
+
+
+def _require_answerable(request: Request, names: Sequence[str], *, interactive: bool) -> None:
+    asks = request.action in ASKING and not request.options.dry_run and set(names) != {LAB}
+    if asks and not request.yes and not interactive:
+        raise UsageError(f"{request.action} asks before it changes a host: without a terminal it needs --yes")
+
+
+def _interactive() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _one(request: Request, name: str, view: Console) -> dict[str, Any]:
+    """One host, from its file to its document."""
+    interrupt = Interrupt()
+    listeners = [] if request.json else [console.listener(view, verbose=request.verbose)]
+    told = Run(listeners, checkpoint=interrupt.checkpoint)
+    rollout_id = releases.new_id(utc_now())
+    try:
+        with interrupt.listening(), _work(request, name, told, rollout_id, interrupt, view) as work:
+            story = ACTIONS[request.action](work, request.options)
+            _mirror(work, request, story)
+    except (RunbookError, KeyboardInterrupt) as error:
+        story = Story(request.action, name, rollout_id, told.steps, told.findings, error=error)
+    except Exception as error:  # noqa: BLE001 - the one place: a defect of ours becomes exit 70, with its traceback kept
+        _keep_traceback(request, rollout_id)
+        story = Story(request.action, name, rollout_id, told.steps, told.findings, error=error)
+    document = story.document()
+    if not request.json:
+        console.summary(view, document)
+    return document
+
+
+@contextlib.contextmanager
+def _work(
+    request: Request, name: str, told: Run, rollout_id: str, interrupt: Interrupt, view: Console
+) -> Iterator[Work]:
+    host = load_host(request, name, say=told.note)
+    mode = "reading" if request.options.dry_run else MODES[request.action]
+    ask = (lambda prompt: view.input(prompt, password=True)) if _interactive() else None
+    with contextlib.ExitStack() as stack:
+        with told.step(f"connect {host.ssh.address}"):
+            link = stack.enter_context(ssh.connect(host.ssh, accept_new=request.accept_new, ask=ask))
+            wire = stack.enter_context(
+                link.open_wire(
+                    mode,
+                    python=host.python,
+                    become=host.become,
+                    payload=bundle.helper_payload(),
+                    state=host.state,
+                )
+            )
+        yield Work(
+            host=host,
+            run=told,
+            wire=wire,
+            tunnel=stack.enter_context(tunnel.Tunnel(link)),
+            rollout=rollout_id,
+            operator={"user": getpass.getuser(), "host": socket.gethostname(), "reason": request.reason},
+            api_key=_api_key(host),
+            confirm=_confirmed(request, name, view),
+            offer=_asked(view),
+            checkpoint=interrupt.checkpoint,
+        )
+
+
+def load_host(request: Request, name: str, *, say: Callable[[str], None]) -> Host:
+    """The host of a name, with the command line's --set and --unset applied; brings the lab up when it is asked for."""
+    variables = None
+    if name == LAB:
+        from runbook import lab
+
+        variables = lab.up(request.directory / ".lab", say=say).variables()
+    host = inventory.load(name, hosts_dir=request.hosts_dir, variables=variables)
+    return inventory.overridden(host, request.settings) if request.settings else host
+
+
+def _api_key(host: Host) -> str | None:
+    if host.api_key_env is None:
+        return None
+    key = os.environ.get(host.api_key_env)
+    if not key:
+        raise UsageError(f"{host.source}: api_key_env names {host.api_key_env}, which is not set here")
+    return key
+
+
+def _confirmed(request: Request, name: str, view: Console) -> Callable[[str], bool]:
+    return (lambda question: True) if request.yes or name == LAB else _asked(view)
+
+
+def _asked(view: Console) -> Callable[[str], bool]:
+    """A question to the person at the terminal; without one the answer is no."""
+    if not _interactive():
+        return lambda question: False
+    return lambda question: view.input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _mirror(work: Work, request: Request, story: Story) -> None:
+    """Copy new audit records here; a mirror that cannot be written is said and changes no outcome."""
+    if story.audit is None:
+        return
+    try:
+        audit.mirror(work.wire, work.host, request.directory / ".runbook" / "audit")
+    except (RunbookError, OSError, ValueError) as error:
+        work.run.note(f"the audit mirror here was not updated: {error}")
+
+
+def _keep_traceback(request: Request, rollout_id: str) -> None:
+    directory = request.directory / ".runbook" / "defects"
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = directory / f"{rollout_id}.txt"
+    path.write_text(traceback.format_exc())
+    print(f"this is a defect of runbook; the traceback is in {path}", file=sys.stderr)  # noqa: T201
+
+
+def _refuse(request: Request, view: Console, error: RunbookError) -> int:
+    story = Story(request.action, ",".join(request.hosts), "", [], [], error=error)
+    _finish(request, view, [story.document()], ())
+    if not request.json:
+        console.summary(view, story.document())
+    return error.exit_code
+
+
+def _finish(
+    request: Request, view: Console, documents: Sequence[dict[str, Any]], not_started: Sequence[str]
+) -> None:
+    if request.json:
+        print(json.dumps(documents[0] if len(documents) == 1 and not not_started else list(documents)))  # noqa: T201
+    elif not_started:
+        view.print(f"not started: {', '.join(not_started)}")
+
+
+def _exit_code(codes: Sequence[int]) -> int:
+    return next((code for code in EXIT_ORDER if code in codes), max(codes, default=0))

@@ -1,0 +1,88 @@
+"""One look at the host: what the helper's `observe` answered, as values."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from runbook.model import FileRecord, FileState, Observation, Processes, Release, UnitState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runbook.model import Host
+    from runbook.ssh import Wire
+
+# Names worth seeing in a process although nobody declared them: the engine's, the libraries' under it.
+PATTERNS = (r"SGLANG_\w+", r"SGL_\w+", r"VLLM_\w+", r"NCCL_\w+", r"CUDA_\w+", r"TORCH_\w+", r"PYTORCH_\w+")
+
+
+def observe(wire: Wire, host: Host) -> Observation:
+    """Ask the helper once for everything a plan, a verify or a status needs; reads only."""
+    answer = wire.call(
+        "observe",
+        state=host.state,
+        files=list(host.scripts),
+        units=[unit.name for unit in host.units],
+        names=sorted({flag.name for flag in host.flags}),
+        patterns=list(PATTERNS),
+    )
+    return parse(answer)
+
+
+def parse(answer: Mapping[str, Any]) -> Observation:
+    """The helper's answer (docs/architecture.md, "The wire") as an Observation."""
+    state, disk = answer["state"], answer["disk"]
+    return Observation(
+        facts=answer["facts"],
+        files={path: _file(path, found) for path, found in answer["files"].items()},
+        units={name: _unit(name, found) for name, found in answer["units"].items()},
+        releases=tuple(release(manifest) for manifest in state["releases"]),
+        current=state["current"],
+        inflight=state["inflight"],
+        lock_holder=state["lock"],
+        free_bytes=disk["free_bytes"],
+        free_inodes=disk["free_inodes"],
+        read_only=tuple(disk["read_only"]),
+        now=answer["now"],
+    )
+
+
+def _file(path: str, found: Mapping[str, Any]) -> FileState:
+    return FileState(
+        path=path,
+        real_path=found.get("real_path") or path,
+        content=base64.b64decode(found["b64"]) if found.get("b64") is not None else None,
+        mode=found.get("mode") or 0o644,
+        uid=found.get("uid") or 0,
+        gid=found.get("gid") or 0,
+        ctime_ns=found.get("ctime_ns") or 0,
+        error=found.get("error"),
+    )
+
+
+def _unit(name: str, found: Mapping[str, Any]) -> UnitState:
+    seen = found["processes"]
+    processes = Processes(
+        kind=seen["kind"],
+        environ=seen.get("environ") or {},
+        pid=seen.get("pid") or 0,
+        started_at=seen.get("started_at") or 0.0,
+        detail=seen.get("detail") or "",
+    )
+    return UnitState(name, found["properties"], processes)
+
+
+def release(manifest: Mapping[str, Any]) -> Release:
+    """A release's manifest as a value."""
+    return Release(
+        id=manifest["id"],
+        created=manifest["created"],
+        parent=manifest.get("parent"),
+        verdict=manifest["verdict"],
+        files=tuple(FileRecord(**record) for record in manifest["files"]),
+        flags=manifest.get("flags") or {},
+        rollout=manifest.get("rollout") or "",
+        validations=tuple(manifest.get("validations") or ()),
+        bench=manifest.get("bench"),
+    )

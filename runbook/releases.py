@@ -1,0 +1,183 @@
+"""Releases: intended states of a host that can be returned to; choosing one and planning the way back."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from runbook.errors import ReleaseError
+from runbook.model import Change, FileRecord, Release
+from runbook.plan import Plan, toward
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from runbook.model import FileState, Host, Observation
+    from runbook.plan import Environment
+
+
+def new_id(now: datetime.datetime) -> str:
+    """A release or rollout id that sorts by time: `20261130T031649-5f3a`."""
+    return f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
+
+
+def manifest(
+    release_id: str,
+    *,
+    created: datetime.datetime,
+    parent: str | None,
+    verdict: str,
+    files: Sequence[FileRecord],
+    flags: Mapping[str, Environment],
+    rollout: str,
+) -> dict[str, Any]:
+    """A release as the host keeps it; `Release` is what `observation.release` reads back from it."""
+    return {
+        "schema": 1,
+        "id": release_id,
+        "created": created.isoformat(timespec="seconds"),
+        "parent": parent,
+        "verdict": verdict,
+        "files": [
+            {
+                "path": file.path,
+                "sha256": file.sha256,
+                "mode": file.mode,
+                "uid": file.uid,
+                "gid": file.gid,
+                "link": file.link,
+            }
+            for file in files
+        ],
+        "flags": {role: dict(environment) for role, environment in flags.items()},
+        "rollout": rollout,
+        "validations": [],
+        "bench": None,
+    }
+
+
+def records(files: Mapping[str, FileState], changes: Sequence[Change] = ()) -> tuple[FileRecord, ...]:
+    """The files of a release as they are on disk, with `changes` applied."""
+    after = {change.path: change.after for change in changes}
+    return tuple(
+        FileRecord(
+            path=path,
+            sha256=_sha256(after.get(path, file.content)),
+            mode=file.mode,
+            uid=file.uid,
+            gid=file.gid,
+            link=file.real_path if file.real_path != path else None,
+        )
+        for path, file in files.items()
+    )
+
+
+def current(seen: Observation) -> Release | None:
+    """The release the host says it is at."""
+    return find(seen, seen.current) if seen.current else None
+
+
+def find(seen: Observation, release_id: str) -> Release:
+    """The release of an id or of a unique beginning of one; raises ReleaseError."""
+    found = [release for release in seen.releases if release.id.startswith(release_id)]
+    if len(found) != 1:
+        known = ", ".join(release.id for release in seen.releases) or "none"
+        what = "is not unique" if found else "does not exist"
+        raise ReleaseError(f"release {release_id!r} {what}; releases on the host: {known}")
+    return found[0]
+
+
+def edited_since(seen: Observation, release: Release) -> tuple[str, ...]:
+    """Paths whose bytes on disk are not the release's."""
+    return tuple(
+        record.path
+        for record in release.files
+        if record.path in seen.files and _sha256(seen.files[record.path].content) != record.sha256
+    )
+
+
+def rollback_target(seen: Observation, to: str | None) -> Release:
+    """Where a rollback goes: `to`; else what an interrupted deploy started from; else the parent of current.
+
+    Raises ReleaseError where there is no such place.
+    """
+    if to:
+        return find(seen, to)
+    interrupted = (seen.inflight or {}).get("parent")
+    if interrupted:
+        return find(seen, interrupted)
+    here = current(seen)
+    if here is None:
+        raise ReleaseError(
+            "no release on this host yet: nothing was deployed from here, so there is nothing to return to"
+        )
+    if here.parent is None:
+        raise ReleaseError(
+            f"release {here.id} is the first one: it has no parent to return to (--to RELEASE names another)"
+        )
+    return find(seen, here.parent)
+
+
+def plan_back(
+    host: Host, seen: Observation, contents: Mapping[str, Mapping[str, Any]], release: Release
+) -> Plan:
+    """The plan that puts a release's files back; `contents` is the helper's `release_read` answer's files."""
+    changes = tuple(
+        change
+        for record in release.files
+        if (change := _change(record, seen.files.get(record.path), contents.get(record.path))) is not None
+    )
+    return toward(host, seen, changes)
+
+
+def _change(record: FileRecord, file: FileState | None, stored: Mapping[str, Any] | None) -> Change | None:
+    before = file.content if file else None
+    after = _stored(record, stored)
+    if before == after:
+        return None
+    # The mode is put back only with bytes that are put back: a file nobody changed keeps its own.
+    return Change(record.path, before, after, mode=record.mode, uid=record.uid, gid=record.gid)
+
+
+def _stored(record: FileRecord, stored: Mapping[str, Any] | None) -> bytes | None:
+    if record.sha256 is None:
+        return None
+    content = base64.b64decode((stored or {}).get("b64") or "")
+    if _sha256(content) != record.sha256:
+        raise ReleaseError(
+            f"the stored copy of {record.path} does not match its digest: this release is damaged, choose another with --to"
+        )
+    return content
+
+
+def table(seen: Observation) -> list[dict[str, Any]]:
+    """The releases, newest first, as JSON rows."""
+    newest_first = sorted(seen.releases, key=lambda release: release.created, reverse=True)
+    return [
+        {
+            "id": release.id,
+            "current": release.id == seen.current,
+            "verdict": release.verdict,
+            "created": release.created,
+            "age": age(release, seen.now),
+            "parent": release.parent,
+            "corrupt": {run["name"]: f"{run['corrupt']}/{run['sessions']}" for run in release.validations},
+        }
+        for release in newest_first
+    ]
+
+
+def age(release: Release, now: float) -> str:
+    """How old a release is, for people."""
+    seconds = max(0.0, now - datetime.datetime.fromisoformat(release.created).timestamp())
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} s"
+
+
+def _sha256(content: bytes | None) -> str | None:
+    return None if content is None else hashlib.sha256(content).hexdigest()

@@ -1,0 +1,233 @@
+"""deploy, verify and rollback of one host, each told on one page."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runbook import plan as plans
+from runbook import releases, stages, verify
+from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError
+from runbook.story import Story
+from runbook.verdict import Finding, Outcome, worst
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runbook.model import Observation, Release
+    from runbook.plan import Plan
+    from runbook.work import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the operator chose. `load` None: as the host's `traffic` says."""
+
+    dry_run: bool = False
+    skip_validation: bool = False
+    load: bool | None = None
+    to: str | None = None
+    force: bool = False
+
+
+def plan(work: Work, options: Options) -> Story:
+    """Show what a deploy would do; reads only."""
+    story = _story(work, "plan")
+    with _told(work, story, audited=False):
+        _plan(work, story)
+    return story
+
+
+def deploy(work: Work, options: Options) -> Story:
+    """Make the host what its file says, prove it, and keep it or go back."""
+    story = _story(work, "deploy")
+    with _told(work, story, audited=not options.dry_run):
+        seen, plan = _plan(work, story)
+        if options.dry_run:
+            return story
+        stages.confirm(work)
+        stages.lock(work, "deploy")
+        seen = stages.unchanged(work, plan, plans.deploy)
+        serving = stages.preflight(work, seen)
+        load = _load_allowed(work, options)
+        parent = stages.secure(work, seen)
+        baseline = stages.baseline(work, seen, parent, serving=serving and load)
+        story.release = stages.write(work, plan, seen, parent)
+        with _undone(work, story, plan, parent, serving=serving):
+            stages.restart(work, plan)
+            _prove(work, story, plan, load=load, baseline=baseline)
+        stages.settle(work, story)
+    return story
+
+
+def check(work: Work, options: Options) -> Story:
+    """Ask whether what runs is what should run; changes nothing on the host but its audit."""
+    story = _story(work, "verify")
+    with _told(work, story, audited=True):
+        with work.run.step("observe"):
+            seen = work.observe()
+            plans.require_units(work.host, seen)
+            plans.require_scripts(work.host, seen)
+        story.plan = plans.deploy(work.host, seen)
+        story.release = seen.current
+        work.run.find(*verify.drift(work.host, seen))
+        if not (verify.all_up(work) and verify.serving_ready(work)):
+            return story
+        if _load_allowed(work, options):
+            here = releases.current(seen)
+            verify.under_load(
+                work, story.measured, verify.Watch.start(work), baseline=here.bench if here else None
+            )
+        else:
+            work.run.note(
+                "no load was put on this host: it has live traffic (--load runs the validations and the bench)"
+            )
+    return story
+
+
+def rollback(work: Work, options: Options) -> Story:
+    """Put an older release back, restart what it calls for, and check that it runs."""
+    story = _story(work, "rollback")
+    with _told(work, story, audited=True):
+        with work.run.step("observe"):
+            seen = work.observe()
+            plans.require_units(work.host, seen)
+        target = releases.rollback_target(seen, options.to)
+        stages.refuse_hand_edits(work, seen, force=options.force)
+        plan = story.plan = stages.plan_back(work, seen, target)
+        work.run.show("plan", plan)
+        stages.confirm(work)
+        stages.lock(work, "rollback")
+        seen = stages.unchanged(work, plan, lambda host, seen: stages.plan_back(work, seen, target))
+        if options.force:
+            stages.secure(work, seen)
+        _return_to(work, story, plan, target)
+        stages.settle(work, story)
+    return story
+
+
+def status(work: Work, options: Options) -> Story:
+    """What runs, since when, and whether it is what should run; reads only and judges nothing."""
+    story = _story(work, "status")
+    with _told(work, story, audited=False):
+        seen = work.observe()
+        plans.require_units(work.host, seen)
+        story.release = seen.current
+        story.extra["status"] = stages.status(work.host, seen)
+        work.run.show("status", story.extra["status"])
+    return story
+
+
+def list_releases(work: Work, options: Options) -> Story:
+    """The releases the host keeps, newest first."""
+    story = _story(work, "releases")
+    with _told(work, story, audited=False):
+        seen = work.observe()
+        story.release = seen.current
+        story.extra["releases"] = releases.table(seen)
+        work.run.show("releases", story.extra["releases"])
+    return story
+
+
+# ------------------------------------------------------------------ the parts of the page
+
+
+def _plan(work: Work, story: Story) -> tuple[Observation, Plan]:
+    with work.run.step("observe"):
+        seen = work.observe()
+    with work.run.step("plan") as step:
+        plan = story.plan = plans.deploy(work.host, seen)
+        step.detail = f"{len(plan.changes)} files, {len(plan.restarts)} restarts, digest {plan.digest[:12]}"
+    work.run.show("plan", plan)
+    return seen, plan
+
+
+def _prove(work: Work, story: Story, plan: Plan, *, load: bool, baseline: Any) -> None:
+    """Up, ready, running what was planned, right under load and fast enough; each answer is a finding."""
+    watch = verify.Watch.start(work)
+    if not verify.all_up(work) or not verify.serving_ready(work):
+        raise GateError("the service did not come up healthy and ready; nothing was validated")
+    work.run.find(*verify.environment(work.host, work.observe(), plan.wanted))
+    watch.check(work)
+    if load:
+        verify.under_load(work, story.measured, watch, baseline=baseline)
+    else:
+        work.run.note(
+            "not validated: the release is unproven until `verify --load` or a deploy with validation"
+        )
+        story.extra["validated"] = False
+
+
+@contextlib.contextmanager
+def _undone(work: Work, story: Story, plan: Plan, parent: Release, *, serving: bool) -> Iterator[None]:
+    """Decide at the end of a deploy's proof: keep the release, or go back to its parent."""
+    try:
+        yield
+    except InterruptedByOperator:
+        stages.mark(work, story, "unproven")
+        if plan.changes and work.offer(f"stopped; roll back to {parent.id} now?"):
+            _go_back(work, story, parent)
+        raise
+    except GateError as error:
+        story.error = error
+        stages.mark(work, story, "failed")
+        work.run.find(Finding("unit", Outcome.FAIL, str(error), {"journal": error.excerpt}))
+        policy = work.host.policy.on_unhealthy
+    else:
+        verdict, policy = stages.judge(work, story)
+        stages.mark(work, story, verdict)
+    if policy == "rollback" and stages.may_return(work, plan, parent, serving=serving):
+        _go_back(work, story, parent)
+
+
+def _go_back(work: Work, story: Story, parent: Release) -> None:
+    plan = stages.plan_back(work, work.observe(), parent)
+    work.run.show("rollback", plan)
+    _return_to(work, story, plan, parent)
+
+
+def _return_to(work: Work, story: Story, plan: Plan, target: Release) -> None:
+    """Write a release's bytes, restart, and check it without load; a failure here needs a person."""
+    try:
+        stages.write_back(work, plan, target)
+        story.rolled_back_to = target.id
+        stages.restart(work, plan)
+        before = len(work.run.findings)
+        up = verify.all_up(work) and verify.serving_ready(work)
+        work.run.find(*verify.environment(work.host, work.observe(), target.flags))
+    except InterruptedByOperator:
+        raise
+    except RunbookError as error:
+        raise RollbackFailedError(f"rollback to {target.id} did not finish: {error}") from error
+    found = worst(finding.outcome for finding in work.run.findings[before:])
+    if not up or found is Outcome.FAIL:
+        raise RollbackFailedError(
+            f"the files of release {target.id} are back, but the service is not well: a person is needed"
+        )
+
+
+def _load_allowed(work: Work, options: Options) -> bool:
+    if options.skip_validation:
+        return False
+    return options.load if options.load is not None else work.host.traffic == "none"
+
+
+def _story(work: Work, action: str) -> Story:
+    return Story(action, work.host.name, work.rollout, work.run.steps, work.run.findings)
+
+
+@contextlib.contextmanager
+def _told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
+    """Whatever ends a rollout, its record is written; errors of ours end it, foreign ones go on up."""
+    started = work.now()
+    try:
+        yield
+    except RunbookError as error:
+        story.error = error
+    except BaseException as error:
+        story.error = error
+        raise
+    finally:
+        if audited:
+            stages.append_record(work, story, started)

@@ -1,0 +1,99 @@
+"""What one rollout did, gathered while it goes, so that every end can be told: its JSON document, its audit record, its exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runbook import __version__
+from runbook.errors import RunbookError
+from runbook.plan import Plan
+from runbook.verdict import Finding, Outcome, worst
+from runbook.verify import Measured
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Mapping, Sequence
+
+    from runbook.events import StepEnded
+
+SCHEMA = 1
+
+
+@dataclass
+class Story:
+    """One rollout of one host. Filled by rollout.py; `error` is what ended it early, if anything did."""
+
+    action: str
+    host: str
+    rollout: str
+    steps: Sequence[StepEnded]
+    findings: Sequence[Finding]
+    plan: Plan | None = None
+    release: str | None = None
+    rolled_back_to: str | None = None
+    measured: Measured = field(default_factory=Measured)
+    audit: Mapping[str, Any] | None = None
+    error: BaseException | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst finding; an early end is an error unless a finding already failed. A plan without findings passes."""
+        found = worst(finding.outcome for finding in self.findings) if self.findings else Outcome.PASS
+        return worst((found, Outcome.ERROR)) if self.error else found
+
+    @property
+    def exit_code(self) -> int:
+        """design: 4 before 1 before 5 before 3; an error of ours brings its own code."""
+        if self.error is not None:
+            return self.error.exit_code if isinstance(self.error, RunbookError) else _foreign(self.error)
+        failed = {finding.check for finding in self.findings if finding.outcome is Outcome.FAIL}
+        if failed - {"drift"}:
+            return 1
+        if failed:
+            return 5
+        return 0 if self.outcome is Outcome.PASS else 3
+
+    def document(self) -> dict[str, Any]:
+        """The `--json` document."""
+        return {
+            "schema": SCHEMA,
+            "action": self.action,
+            "host": self.host,
+            "rollout": self.rollout,
+            "outcome": self.outcome.value,
+            "exit_code": self.exit_code,
+            "plan": self.plan.to_json() if self.plan else None,
+            "release": self.release,
+            "rolled_back_to": self.rolled_back_to,
+            "steps": [
+                {"name": step.name, "outcome": step.outcome.value, "duration_s": round(step.duration_s, 3)}
+                for step in self.steps
+            ],
+            "findings": [finding.to_json() for finding in self.findings],
+            "validations": list(self.measured.validations),
+            "bench": self.measured.bench
+            and {"result": self.measured.bench, "comparison": self.measured.comparison},
+            "audit": self.audit and {"seq": self.audit["seq"], "hash": self.audit["hash"]},
+            "error": str(self.error) or type(self.error).__name__ if self.error else None,
+            **self.extra,
+        }
+
+    def record(
+        self, *, started: datetime.datetime, ended: datetime.datetime, operator: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The audit record; the host adds seq, the previous record's hash and its own."""
+        document = self.document()
+        del document["audit"]
+        return document | {
+            "id": self.rollout,
+            "tool": __version__,
+            "operator": dict(operator),
+            "started": started.isoformat(timespec="milliseconds"),
+            "ended": ended.isoformat(timespec="milliseconds"),
+        }
+
+
+def _foreign(error: BaseException) -> int:
+    return 130 if isinstance(error, KeyboardInterrupt) else 70

@@ -1,0 +1,19 @@
+"""Text from hosts, servers and files made safe to show: data, never instructions to the terminal."""
+
+from __future__ import annotations
+
+import re
+
+# C0 and C1 controls but tab and newline, DEL, and the bidirectional overrides that reorder a line.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """The text with every control character and lone surrogate replaced by U+FFFD; CRLF becomes LF."""
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, limit: int = 400) -> str:
+    """A clean text on one line of at most `limit` characters."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

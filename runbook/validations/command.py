@@ -1,0 +1,78 @@
+"""A validation by the user's own script, judged strictly by the two lines it prints."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+from runbook.verdict import Finding, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from runbook.model import Command
+    from runbook.validations import Jobs
+
+_WALL = re.compile(r"wall=(\d+(?:\.\d+)?)s counts=(\{.*\})")
+_CORRUPTION = re.compile(r"CORRUPTION sessions: (\d+)/(\d+) = (\d+(?:\.\d+)?)%")
+EVIDENCE_LINES = 20
+
+
+def measure(jobs: Jobs, spec: Command, say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
+    """Run the script on the host, by `/bin/sh -c` as the host file wrote it, for at most `timeout_s` seconds."""
+    started = time.monotonic()
+    argv = ["timeout", "--signal=TERM", "--kill-after=5", f"{spec.timeout_s:.0f}", "/bin/sh", "-c", spec.run]
+    ended = jobs.run(argv, lambda line: say(line, {}))
+    return parse(spec.name, ended.lines, ended.exit, time.monotonic() - started)
+
+
+def parse(name: str, lines: Sequence[str], status: int, wall_s: float) -> dict[str, Any]:
+    """A sessions result document from the last pair of lines; without such a pair, inconclusive."""
+    wall, corruption = _last(_WALL, lines), _last(_CORRUPTION, lines)
+    document: dict[str, Any] = {
+        "schema": 1, "kind": "sessions", "name": name, "outcome": Outcome.INCONCLUSIVE.value, "sessions": 0, "rounds": None,
+        "counts": {}, "corrupt": 0, "infra": 0, "upper_95": None, "wall_s": wall_s, "peak_concurrency": None,
+        "tokens_per_s": None, "lines": list(lines[-EVIDENCE_LINES:]), "findings": [], "waves": [], "streams": None,
+    }  # fmt: skip
+    problem = _problem(wall, corruption, status)
+    if problem or wall is None or corruption is None:
+        return document | {
+            "findings": [Finding(f"validation:{name}", Outcome.INCONCLUSIVE, problem or "").to_json()]
+        }
+    corrupt, sessions = int(corruption[1]), int(corruption[2])
+    clean = corrupt == 0 and status == 0
+    outcome = Outcome.FAIL if corrupt else Outcome.PASS if clean else Outcome.INCONCLUSIVE
+    counts = json.loads(wall[2])
+    return document | {
+        "outcome": outcome.value, "sessions": sessions, "counts": counts, "corrupt": corrupt,
+        "upper_95": _upper_95(corrupt, sessions), "wall_s": float(wall[1]),
+    }  # fmt: skip
+
+
+def _problem(wall: re.Match[str] | None, corruption: re.Match[str] | None, status: int) -> str | None:
+    """Why the script's output cannot be judged, None where it can."""
+    if wall is None or corruption is None:
+        return f"the script did not print both `wall=…s counts={{…}}` and `CORRUPTION sessions: a/b = c%` (exit {status})"
+    try:
+        counts = json.loads(wall[2])
+        total = sum(counts.values())
+    except (ValueError, AttributeError, TypeError):
+        return f"counts is no JSON object of numbers: {wall[2][:80]}"
+    corrupt, sessions = int(corruption[1]), int(corruption[2])
+    if sessions == 0 or total != sessions or corrupt > sessions:
+        return f"the script's numbers contradict each other: counts sum to {total}, sessions {sessions}, corrupt {corrupt}"
+    if corrupt == 0 and counts.get("maxrounds", 0) + counts.get("done", 0) < 0.95 * sessions:
+        return f"too few sessions ended well to say anything: {wall[2]}"
+    return None
+
+
+def _last(pattern: re.Pattern[str], lines: Sequence[str]) -> re.Match[str] | None:
+    return next((match for line in reversed(lines) if (match := pattern.fullmatch(line.strip()))), None)
+
+
+def _upper_95(corrupt: int, sessions: int) -> float:
+    from runbook.load.statistics import upper_bound
+
+    return upper_bound(corrupt, sessions)

@@ -1,0 +1,49 @@
+"""The corruption validation: N agent sessions with known right answers, run on the host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runbook.validations import endpoint_url, options
+from runbook.verdict import Finding, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runbook.model import Sessions
+    from runbook.validations import Jobs
+
+
+def measure(jobs: Jobs, spec: Sessions, say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
+    """Run it; the sessions result document of docs/architecture.md."""
+    args = {
+        "base-url": endpoint_url(jobs.host),
+        "model": jobs.host.model,
+        "sessions": spec.sessions,
+        "rounds": spec.rounds,
+        "ctx": spec.ctx,
+        "max-tokens": spec.max_tokens,
+        "timeout": spec.timeout_s,
+        "tag": spec.name,
+        **spec.options,
+    }
+    return jobs.load(["repro", *options(args)], say)
+
+
+def judge(result: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """One finding for the run, with both numbers and the bound, then what the run itself found wrong."""
+    name = f"validation:{result['name']}"
+    bound = result["upper_95"]
+    message = f"{result['corrupt']} of {result['sessions']} sessions corrupt"
+    if bound is not None:
+        message += f", true rate below {bound:.2%} with 95 % confidence"
+    if result["infra"]:
+        message += f", {result['infra']} lost to infrastructure"
+    outcome = Outcome(result["outcome"])
+    evidence = {
+        "counts": result["counts"],
+        "peak_concurrency": result["peak_concurrency"],
+        "wall_s": result["wall_s"],
+    }
+    found = tuple(Finding.from_json(finding) for finding in result["findings"])
+    return (Finding(name, outcome, message, evidence), *found)

@@ -1,0 +1,56 @@
+"""What a rollout works with, handed in from outside: the host, the ways to reach it, the clock, the operator."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runbook.observation import observe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runbook.events import Run
+    from runbook.model import Host, Observation
+    from runbook.ssh import Wire
+    from runbook.tunnel import Tunnel
+
+
+def utc_now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One host at work. `checkpoint` raises InterruptedByOperator once the operator asked to stop.
+
+    `confirm` and `offer` ask a yes-or-no question: `confirm` is true where the command line already said yes, `offer`
+    only where a person answers. `sleep` takes seconds.
+    """
+
+    host: Host
+    run: Run
+    wire: Wire
+    tunnel: Tunnel
+    rollout: str
+    operator: Mapping[str, Any] = field(default_factory=dict)
+    api_key: str | None = None
+    confirm: Callable[[str], bool] = lambda question: False
+    offer: Callable[[str], bool] = lambda question: False
+    checkpoint: Callable[[], None] = lambda: None
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], datetime.datetime] = utc_now
+
+    def pause(self, seconds: float) -> None:
+        """Sleep in slices, so that an operator's Ctrl-C ends it within a fifth of a second."""
+        until = self.clock() + seconds
+        while (left := until - self.clock()) > 0:
+            self.checkpoint()
+            self.sleep(min(left, 0.2))
+        self.checkpoint()
+
+    def observe(self) -> Observation:
+        return observe(self.wire, self.host)
