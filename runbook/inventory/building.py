@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runbook import model
-from runbook.inventory import schema
+from runbook.inventory import tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def host(name: str, source: str, file: schema.HostFile) -> model.Host:
+def host(name: str, source: str, file: tables.HostFile) -> model.Host:
     """The Host a file describes; `name` is the file's, `source` its path as shown to people."""
     units = tuple(_unit(role, table) for role, table in file.units.items())
     scripted = tuple(unit.role for unit in units if unit.script)
@@ -36,15 +36,15 @@ def host(name: str, source: str, file: schema.HostFile) -> model.Host:
     )
 
 
-def _ssh(table: str | schema.SshTable) -> model.SshTarget:
+def _ssh(table: str | tables.SshTable) -> model.SshTarget:
     return model.SshTarget(table) if isinstance(table, str) else model.SshTarget(**table.model_dump())
 
 
-def _unit(role: str, table: schema.UnitTable) -> model.Unit:
+def _unit(role: str, table: tables.UnitTable) -> model.Unit:
     return model.Unit(role, table.unit, table.script, table.health, table.url)
 
 
-def _flag(name: str, table: schema.FlagTable, scripted: tuple[str, ...]) -> model.Flag:
+def _flag(name: str, table: tables.FlagTable, scripted: tuple[str, ...]) -> model.Flag:
     return model.Flag(
         name=name,
         value=None if table.absent else table.value,
@@ -57,7 +57,7 @@ def _flag(name: str, table: schema.FlagTable, scripted: tuple[str, ...]) -> mode
     )
 
 
-def _wait(table: schema.WaitTable) -> model.Wait:
+def _wait(table: tables.WaitTable) -> model.Wait:
     return model.Wait(
         health=_budget(table.health),
         ready=_budget(table.ready),
@@ -66,12 +66,12 @@ def _wait(table: schema.WaitTable) -> model.Wait:
     )
 
 
-def _budget(table: schema.BudgetTable) -> model.Budget:
+def _budget(table: tables.BudgetTable) -> model.Budget:
     return model.Budget(table.attempts, table.every_s, table.timeout_s)
 
 
-def _validation(table: schema.SessionsTable | schema.CommandTable) -> model.Validation:
-    if isinstance(table, schema.CommandTable):
+def _validation(table: tables.SessionsTable | tables.CommandTable) -> model.Validation:
+    if isinstance(table, tables.CommandTable):
         return model.Command(table.name, table.run, table.timeout_s)
     return model.Sessions(
         name=table.name,
@@ -84,7 +84,7 @@ def _validation(table: schema.SessionsTable | schema.CommandTable) -> model.Vali
     )
 
 
-def _bench(table: schema.BenchTable) -> model.Bench:
+def _bench(table: tables.BenchTable) -> model.Bench:
     return model.Bench(
         concurrency=tuple(table.concurrency),
         input_tokens=table.input_tokens,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from runbook.inventory import schema
+from runbook.inventory import tables
 from runbook.inventory.nodes import Listing, Node, Path, Problem, Scalar, Table, at, shown, whereabouts
 from runbook.inventory.problems import near, suggestion
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 Wrong = tuple[Path, str]
 
@@ -20,8 +18,9 @@ _OWN_OPTIONS = frozenset({"api_key_env", "base_url", "jsonl", "model", "tag"})
 def of_document(root: Node) -> list[Problem]:
     """Every disagreement inside one host file laid on its profile."""
     return [
-        Problem(whereabouts(root, path, of_key=path[-1:] == ("absent",)), shown(path), text)
-        for check in _CHECKS
+        Problem(whereabouts(root, path, of_key=of_key), shown(path), text)
+        for checks, of_key in ((_OF_KEYS, True), (_OF_VALUES, False))
+        for check in checks
         for path, text in check(root)
     ]
 
@@ -60,25 +59,31 @@ def _value_or_absent(root: Node) -> Iterator[Wrong]:
             )
 
 
-def _flag_units(root: Node) -> Iterator[Wrong]:
+def _flags_have_a_place(root: Node) -> Iterator[Wrong]:
     units = _tables(root, "units")
-    scripted = [role for role, unit in units.items() if "script" in unit.items]
+    if units and not _scripted(units):
+        yield from (
+            (("flags", name), "has no place to stand: no unit has a script")
+            for name in _tables(root, "flags")
+        )
+
+
+def _flag_roles(root: Node) -> Iterator[Wrong]:
+    units = _tables(root, "units")
     for name, flag in _tables(root, "flags").items():
         roles = flag.items.get("units")
-        if isinstance(roles, Listing) and units:
-            yield from _roles(("flags", name, "units"), roles, units, scripted)
-        elif units and not scripted:
-            yield ("flags", name), "has no place to stand: no unit has a script"
+        if isinstance(roles, Listing) and _scripted(units):
+            yield from _roles(("flags", name, "units"), roles, units)
 
 
-def _roles(path: Path, roles: Listing, units: Mapping[str, Table], scripted: list[str]) -> Iterator[Wrong]:
+def _roles(path: Path, roles: Listing, units: Mapping[str, Table]) -> Iterator[Wrong]:
     seen: set[str] = set()
     for index, node in enumerate(roles.items):
         if not isinstance(node, Scalar):
             continue
         if node.text not in units:
             yield (*path, index), f"no unit has the role {node.text}; {suggestion(node.text, units)}"
-        elif node.text not in scripted:
+        elif node.text not in _scripted(units):
             yield (*path, index), f"{node.text} has no script to set a flag in"
         elif node.text in seen:
             yield (*path, index), f"names {node.text} twice"
@@ -95,10 +100,10 @@ def _dates(root: Node) -> Iterator[Wrong]:
 def _options(root: Node) -> Iterator[Wrong]:
     for index, validation in _validations(root):
         if "run" not in validation.items:
-            yield from _unknown_options(("validations", index), validation, schema.SessionsTable.model_fields)
+            yield from _unknown_options(("validations", index), validation, tables.SessionsTable.model_fields)
     bench = at(root, ("bench",))
     if isinstance(bench, Table):
-        yield from _unknown_options(("bench",), bench, schema.BenchTable.model_fields)
+        yield from _unknown_options(("bench",), bench, tables.BenchTable.model_fields)
 
 
 def _unknown_options(path: Path, table: Table, fields: Mapping[str, Any]) -> Iterator[Wrong]:
@@ -115,18 +120,16 @@ def _tables(root: Node, key: str) -> dict[str, Table]:
     return {name: node for name, node in items.items() if isinstance(node, Table)}
 
 
+def _scripted(units: Mapping[str, Table]) -> list[str]:
+    return [role for role, unit in units.items() if "script" in unit.items]
+
+
 def _validations(root: Node) -> Iterator[tuple[int, Table]]:
     listing = at(root, ("validations",))
     entries = listing.items if isinstance(listing, Listing) else ()
     return ((index, node) for index, node in enumerate(entries) if isinstance(node, Table))
 
 
-_CHECKS: tuple[Callable[[Node], Iterator[Wrong]], ...] = (
-    _answers_chat,
-    _named_once,
-    _validations_named_once,
-    _value_or_absent,
-    _flag_units,
-    _dates,
-    _options,
-)
+_Check = Callable[[Node], Iterator[Wrong]]
+_OF_KEYS: tuple[_Check, ...] = (_answers_chat, _value_or_absent, _flags_have_a_place, _options)
+_OF_VALUES: tuple[_Check, ...] = (_named_once, _validations_named_once, _flag_roles, _dates)

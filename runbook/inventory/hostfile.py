@@ -49,13 +49,13 @@ def _checked(name: str, source: str, root: Node, problems: list[Problem], *, who
     # pydantic costs a tenth of a second, which `known` and an unknown name need not pay.
     from pydantic import ValidationError
 
-    from runbook.inventory import building, checks, schema
+    from runbook.inventory import building, checks, tables
     from runbook.inventory.nodes import plain
     from runbook.inventory.problems import of_schema
 
     problems = [*problems, *checks.of_document(root)]
     try:
-        file = schema.HostFile.model_validate(plain(root, schema.is_literal))
+        file = tables.HostFile.model_validate(plain(root, tables.is_literal))
     except ValidationError as error:
         raise _refused([*problems, *of_schema(error.errors(), root, whole=whole)], source) from error
     if problems:
@@ -109,8 +109,9 @@ def _bytes(path: Path, source: str) -> bytes:
 
 
 def _refused(problems: list[Problem], source: str) -> HostFileError:
-    """All problems, the host file's own first, in the order of the file; a key named twice is told once."""
+    """All problems, the host file's own first, in the order of the file; one said twice is told once."""
     ordered = sorted(
-        set(problems), key=lambda problem: (problem.at.source != source, problem.at, problem.key)
+        set(problems),
+        key=lambda problem: (problem.at.source != source, problem.at, problem.key, problem.text),
     )
     return HostFileError([str(problem) for problem in ordered])

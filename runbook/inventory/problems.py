@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, Any
 
-from runbook.inventory import schema
+from runbook.inventory import tables
 from runbook.inventory.nodes import (
     Listing,
     Node,
@@ -75,8 +75,10 @@ def found(node: Node | None) -> str:
     """How a value is named in a message: the scalar as written, at most 60 characters of it."""
     match node:
         case Scalar(text=text, plain=plain):
-            short = text if len(text) <= 60 else f"{text[:59]}…"
-            return short if plain and re.fullmatch(r"[\x21-\x7e]+", short) else ascii(short)
+            # A URL may carry a password.
+            shown_text = re.sub(r"//[^/@]*@", "//***@", text)
+            short = shown_text if len(shown_text) <= 60 else f"{shown_text[:59]}…"
+            return short if plain and re.fullmatch(r"[\x21-\x7e]+", short) else repr(short)
         case Listing():
             return "a list"
         case Table():
@@ -86,7 +88,7 @@ def found(node: Node | None) -> str:
 
 
 def _problem(error: ErrorDetails, root: Node) -> Problem:
-    path: Path = tuple(part for part in error["loc"] if part not in schema.BRANCHES and part != "[key]")
+    path: Path = tuple(part for part in error["loc"] if part not in tables.BRANCHES and part != "[key]")
     kind = error["type"]
     of_key = kind == "extra_forbidden" or "[key]" in error["loc"]
     place = missing_from(root, path) if kind == "missing" else whereabouts(root, path, of_key=of_key)
@@ -107,7 +109,7 @@ def _text(error: ErrorDetails, path: Path, root: Node, *, of_key: bool) -> str:
 def _suggested_key(path: Path, root: Node) -> str:
     parent = at(root, path[:-1])
     taken = set(parent.items) if isinstance(parent, Table) else set()
-    table = schema.table_at(path[:-1], taken)
+    table = tables.table_at(path[:-1], taken)
     known = set(table.model_fields) if table else set()
     close = near(str(path[-1]), known - taken)
     return f"did you mean {close}?" if close else f"known: {', '.join(sorted(known))}"
@@ -120,7 +122,7 @@ def _should(kind: str, context: dict[str, Any], message: str) -> str:
         word, name = _BOUND[kind]
         return f"should be {word} {context[name]:g}"
     if kind == "literal_error":
-        return f"should be {context['expected'].replace(chr(39), '')}"
+        return f"should be {context['expected'].replace(chr(39), '').replace('True', 'true')}"
     if kind == "too_short":
         return "should not be empty"
     return message
