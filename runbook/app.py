@@ -78,7 +78,7 @@ def run(request: Request) -> int:
         names = _names(request)
         _require_answerable(request, names, interactive=_interactive())
     except RunbookError as error:
-        return _refuse(request, view, error)
+        return refuse(request, error)
     documents: list[dict[str, Any]] = []
     for name in names:
         documents.append(_one(request, name, view))
@@ -213,11 +213,13 @@ def _keep_traceback(request: Request, rollout_id: str) -> None:
     print(f"this is a defect of runbook; the traceback is in {path}", file=sys.stderr)  # noqa: T201
 
 
-def _refuse(request: Request, view: Console, error: RunbookError) -> int:
-    story = Story(request.action, ",".join(request.hosts), "", [], [], error=error)
-    _finish(request, view, [story.document()], ())
-    if not request.json:
-        console.summary(view, story.document())
+def refuse(request: Request, error: RunbookError) -> int:
+    """End before any host was touched; returns the error's exit code."""
+    document = Story(request.action, ",".join(request.hosts), "", [], [], error=error).document()
+    if request.json:
+        print(json.dumps(document))  # noqa: T201
+    else:
+        console.summary(console.open_console(), document)
     return error.exit_code
 
 
@@ -232,3 +234,43 @@ def _finish(
 
 def _exit_code(codes: Sequence[int]) -> int:
     return next((code for code in EXIT_ORDER if code in codes), max(codes, default=0))
+
+
+# ------------------------------------------------------------------ the lab
+
+
+def lab_up(directory: Path, *, reset: bool) -> int:
+    """Start the lab; with `reset` lay the state before the fix again."""
+    from runbook import lab
+
+    view = console.open_console()
+    try:
+        state = lab.up(directory / ".lab", say=view.print, reset=reset)
+    except RunbookError as error:
+        view.print(str(error))
+        return error.exit_code
+    view.print(f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on 127.0.0.1:{state.ports['router']}")
+    return 0
+
+
+def lab_down(directory: Path) -> int:
+    """Stop the lab and everything it started."""
+    from runbook import lab
+
+    stopped = lab.down(directory / ".lab")
+    console.open_console().print("the lab is down" if stopped else "the lab was not up")
+    return 0
+
+
+def lab_status(directory: Path) -> int:
+    """Say whether the lab runs; exit 3 when it does not, as `systemctl is-active` does."""
+    from runbook import lab
+
+    state = lab.status(directory / ".lab")
+    view = console.open_console()
+    view.print(
+        "the lab is not up"
+        if state is None
+        else f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, pid {state.pid}"
+    )
+    return 0 if state else 3

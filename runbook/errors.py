@@ -10,6 +10,7 @@ RunbookError
 ├── PreflightError 2             the host is not fit to start: disk, read-only, chat answers 4xx
 ├── ReleaseError 2               no such release, or one that may not be returned to
 ├── GateError 1                  a unit never got healthy, or crashed
+├── MeasureError 3               a measurement could not be carried out
 ├── RollbackFailedError 4        a person is needed
 ├── LockedError 6                somebody else is at work on the host
 ├── UnreachableError 7           no connection, host key or login refused
@@ -25,16 +26,21 @@ RunbookError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class RunbookError(Exception):
-    """Something ended the run; `str()` says what, where, found, wanted and what next."""
+    """Something ended the run; `str()` says what, where, found, wanted and what next.
+
+    `data` is what the host said along with it (docs/architecture.md, error kinds): a lock's holder, a path, a unit.
+    """
 
     exit_code = 70
+    data: Mapping[str, Any] = MappingProxyType({})
 
 
 class UsageError(RunbookError):
@@ -99,6 +105,10 @@ class GateError(RunbookError):
     def __init__(self, message: str, *, excerpt: str = "") -> None:
         self.excerpt = excerpt
         super().__init__(message)
+
+
+class MeasureError(RunbookError):
+    exit_code = 3
 
 
 class RollbackFailedError(RunbookError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runbook.errors import EditRefusedError
 from runbook.plan import read_script, shown
 from runbook.verdict import Finding, Outcome
 
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
     from runbook.model import Flag, Host, Observation, Unit
 
+# What stands in a row for a file's value that is no literal: no flag can want these texts.
 DYNAMIC = "(decided when the script runs)"
+UNREADABLE = "(script missing or unreadable)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +68,31 @@ def rows(host: Host, seen: Observation) -> tuple[Row, ...]:
     """A row per declared flag and unit, in the host file's order."""
     files = {unit.role: _file_values(unit, seen) for unit in host.units if unit.script}
     return tuple(
-        _row(flag, unit, files.get(unit.role, {}), seen)
+        _row(flag, unit, files.get(unit.role), seen)
         for flag in host.flags
         for unit in host.units
         if unit.role in flag.units
     )
 
 
-def _row(flag: Flag, unit: Unit, file: Mapping[str, str | None], seen: Observation) -> Row:
+def _row(flag: Flag, unit: Unit, file: Mapping[str, str | None] | None, seen: Observation) -> Row:
     processes = seen.units[unit.name].processes
-    in_file = DYNAMIC if flag.name in file and file[flag.name] is None else file.get(flag.name)
-    return Row(flag, unit, in_file, processes.environ.get(flag.name), processes.kind, processes.started_at)
+    running = processes.environ.get(flag.name)
+    return Row(flag, unit, _in_file(flag.name, file), running, processes.kind, processes.started_at)
 
 
-def _file_values(unit: Unit, seen: Observation) -> Mapping[str, str | None]:
+def _in_file(name: str, file: Mapping[str, str | None] | None) -> str | None:
+    if file is None:
+        return UNREADABLE
+    return DYNAMIC if name in file and file[name] is None else file.get(name)
+
+
+def _file_values(unit: Unit, seen: Observation) -> Mapping[str, str | None] | None:
+    """What the unit's script gives each name; None for a script that is missing or cannot be read."""
     content = seen.files[unit.script or ""].content
-    return {} if content is None else read_script(unit.script or "", content).values
+    if content is None:
+        return None
+    try:
+        return read_script(unit.script or "", content).values
+    except EditRefusedError:
+        return None

@@ -89,7 +89,8 @@ def _status(status: Mapping[str, Any]) -> list[str]:
 
 
 def _unit_line(unit: Mapping[str, Any]) -> str:
-    return f"{unit['role']:<8} {unit['state']:<20} pid {unit['pid']:<8} restarts {unit['restarts']}  environment: {unit['evidence']}"
+    where = f"{unit['role']:<8} {unit['state']:<20} pid {unit['pid']:<8}"
+    return f"{where} restarts {unit['restarts']}  environment: {unit['evidence']}"
 
 
 def _flag_line(flag: Mapping[str, Any]) -> str:
@@ -111,7 +112,11 @@ def _releases(rows: list[dict[str, Any]]) -> list[str]:
 
 def _release_line(row: Mapping[str, Any]) -> str:
     corrupt = " ".join(f"{name} {share}" for name, share in row["corrupt"].items())
-    return f"{'*' if row['current'] else ' '} {row['id']}  {row['verdict']:<9} {row['age']:>7}  parent {row['parent'] or '-'}  {corrupt}".rstrip()
+    mark = "*" if row["current"] else " "
+    line = (
+        f"{mark} {row['id']}  {row['verdict']:<9} {row['age']:>7}  parent {row['parent'] or '-'}  {corrupt}"
+    )
+    return line.rstrip()
 
 
 _KINDS: dict[str, Callable[[Any], list[str]]] = {

@@ -134,7 +134,10 @@ def _wanted(host: Host, seen: Observation, changes: Sequence[Change]) -> dict[st
         content = after.get(path, seen.files[path].content)
         if content is None:
             continue
-        script = read_script(path, content)
+        try:
+            script = read_script(path, content)
+        except EditRefusedError:
+            continue  # an edit would have refused it; a rollback must still be able to bring such a file back
         for role in roles:
             absent: Environment = {
                 flag.name: None for flag in host.flags_of(role) if flag.name not in script.values
@@ -161,6 +164,8 @@ def _why_restart(unit: Unit, seen: Observation, wanted: Environment, changed: se
         return f"not running ({state.properties.get('ActiveState')}/{state.properties.get('SubState')})"
     if state.processes.kind == "unknown":
         return _why_restart_unknown(unit, state, seen, changed)
+    if unit.script in changed and not wanted:
+        return "its script changes and cannot be read for what it exports"
     differing = differences(wanted, state)
     return f"running environment differs: {'; '.join(differing)}" if differing else None
 

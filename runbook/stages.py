@@ -6,8 +6,8 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from runbook import flagtable, releases, verify
 from runbook import plan as plans
-from runbook import releases, verify
 from runbook.errors import (
     FileChangedError,
     GateError,
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 # Room that must be free before the first byte is written: files, their copies in a release, the audit.
 FREE_BYTES = 16 * 1024 * 1024
 FREE_INODES = 200
+# An operator who pressed Ctrl-C twice waits at most this long for the record.
+AUDIT_DEADLINE_S = 10.0
 
 
 def confirm(work: Work) -> None:
@@ -318,7 +320,9 @@ def append_record(work: Work, story: Story, started: datetime.datetime) -> None:
     """Append the audit record on the host; a host that cannot take it is said, and the story's error stays first."""
     record = story.record(started=started, ended=work.now(), operator=work.operator)
     try:
-        story.audit = work.wire.call("audit_append", state=work.host.state, record=record)
+        story.audit = work.wire.call(
+            "audit_append", state=work.host.state, record=record, deadline_s=AUDIT_DEADLINE_S
+        )
         work.run.show("audit", {**record, **story.audit})
     except RunbookError as error:
         work.run.show("audit", {**record, "seq": None, "hash": None})

@@ -1,4 +1,4 @@
-"""What one rollout did, gathered while it goes, so that every end can be told: its JSON document, its audit record, its exit code."""
+"""What one rollout did, gathered while it goes, so that every end can be told: document, audit record, exit code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from runbook import __version__
 from runbook.errors import RunbookError
-from runbook.plan import Plan
 from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import Measured
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runbook.events import StepEnded
+    from runbook.plan import Plan
 
 SCHEMA = 1
 

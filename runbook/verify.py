@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from runbook import flagtable, plan, probes
-from runbook.errors import GateError
+from runbook.errors import GateError, MeasureError
 from runbook.model import Command, Sessions
 from runbook.probes import Sample, health, ready, unit
 from runbook.validations import Jobs, bench, command, sessions
@@ -202,11 +202,12 @@ def under_load(
 
 def validate(work: Work, jobs: Jobs, spec: Validation, measured: Measured, watch: Watch) -> Outcome:
     """Run and judge one validation; its document goes to `measured`, its findings to the run."""
+    kind = command if isinstance(spec, Command) else sessions
     with work.run.step(f"validate {spec.name}", budget_s=spec.timeout_s) as step:
-        if isinstance(spec, Command):
-            result = command.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
-        else:
-            result = sessions.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
+        try:
+            result = kind.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
+        except MeasureError as error:
+            return _not_measured(work, step, f"validation:{spec.name}", error)
         measured.validations.append(result)
         findings = sessions.judge(result)
         step.outcome = worst(finding.outcome for finding in findings)
@@ -215,6 +216,12 @@ def validate(work: Work, jobs: Jobs, spec: Validation, measured: Measured, watch
     work.run.find(*findings)
     watch.check(work)
     return step.outcome
+
+
+def _not_measured(work: Work, step: Step, check: str, error: MeasureError) -> Outcome:
+    step.outcome, step.detail = Outcome.ERROR, str(error)
+    work.run.find(Finding(check, Outcome.ERROR, str(error)))
+    return Outcome.ERROR
 
 
 def _again(validations: tuple[Validation, ...]) -> Sessions | None:
@@ -230,7 +237,10 @@ def measure_bench(
     spec = work.host.bench
     assert spec is not None
     with work.run.step("bench", budget_s=spec.budget_s) as step:
-        result = bench.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
+        try:
+            result = bench.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
+        except MeasureError as error:
+            return _not_measured(work, step, "bench", error)
         measured.bench = result
         judged = bench.judge(result, baseline, spec)
         measured.comparison = judged.comparison

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runbook.bundle import load_argv, send_load
-from runbook.errors import HelperError
+from runbook.errors import MeasureError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,7 +62,7 @@ class Jobs:
             raise
 
     def load(self, args: Sequence[str], say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
-        """Run `runbook.load` on the host with `args`; the result document it printed. Raises HelperError without one."""
+        """Run `runbook.load` on the host with `args`; the result document it printed. Raises MeasureError without one."""
         directory = send_load(self.wire, self.host.state)
         key = ["--api-key-env", "RUNBOOK_API_KEY"] if self.api_key else []
         results: list[dict[str, Any]] = []
@@ -73,7 +73,7 @@ class Jobs:
         )
         if not results:
             last = "\n".join(ended.stderr.splitlines()[-STDERR_LINES:]) or "(it printed nothing)"
-            raise HelperError(
+            raise MeasureError(
                 f"the load generator gave no result: {shlex.join(args)} ended with exit {ended.exit}\n{last}"
             )
         return results[-1]
@@ -105,5 +105,5 @@ def endpoint_url(host: Host) -> str:
     """The base URL users' chats go to, as seen on the host."""
     endpoint = host.endpoint
     if endpoint is None or endpoint.url is None:
-        raise HelperError(f"{host.name}: no unit has a url")
+        raise MeasureError(f"{host.name}: no unit has a url")
     return endpoint.url

@@ -1,0 +1,171 @@
+"""What travels to the host: the helper's source, and the load generator with its needs as one archive."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.metadata
+import importlib.util
+import io
+import os
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_PACKAGE = Path(__file__).parent
+# The oldest date a zip can hold: an archive of the same contents is the same archive.
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+PIECE_BYTES = 1024 * 1024
+# httpx and what it imports, as top-level names; on Python 3.10 anyio needs the last two.
+NEEDS = (
+    "httpx",
+    "httpcore",
+    "h11",
+    "anyio",
+    "idna",
+    "certifi",
+    "sniffio",
+    "exceptiongroup",
+    "typing_extensions",
+)
+_OPTIONAL = frozenset(("sniffio",))  # newer anyio and httpx do without
+
+
+class Caller(Protocol):
+    """The one method of a wire that is needed here."""
+
+    def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoadZip:
+    """The archive and its SHA-256 digest, which is its name on the host."""
+
+    digest: str
+    content: bytes
+
+
+def helper_payload() -> bytes:
+    """The helper's modules as one zlib-compressed Python source that starts it."""
+    sources = {"runbook": "", **dict(_modules(_PACKAGE / "onhost", "runbook.onhost"))}
+    bootstrap = sources.pop("runbook.onhost.bootstrap")
+    return zlib.compress(f"{bootstrap}\n\nstart({sources!r})\n".encode(), 9)
+
+
+def _modules(directory: Path, package: str) -> Iterator[tuple[str, str]]:
+    for path in sorted(directory.glob("*.py")):
+        name = package if path.stem == "__init__" else f"{package}.{path.stem}"
+        yield name, path.read_text(encoding="utf-8")
+
+
+def load_zip(cache: Path | None = None) -> LoadZip:
+    """The load generator with everything it imports, built once for a set of sources and then read from the cache.
+
+    `cache` is the directory that keeps it, by default `$XDG_CACHE_HOME/runbook`.
+    """
+    sources = dict(_load_sources())
+    kept = (cache or _user_cache()) / f"load-{_stamp(sources)}.zip"
+    content = kept.read_bytes() if kept.is_file() else _keep(kept, pack(sources))
+    return LoadZip(hashlib.sha256(content).hexdigest(), content)
+
+
+def pack(sources: Mapping[str, Path]) -> bytes:
+    """A zip of these files by archive name: equal contents give equal bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for name in sorted(sources):
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.external_attr = 0o600 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, sources[name].read_bytes())
+    return buffer.getvalue()
+
+
+def _load_sources() -> Iterator[tuple[str, Path]]:
+    yield "runbook/__init__.py", _PACKAGE / "__init__.py"
+    yield from _tree(_PACKAGE / "load", "runbook/load")
+    for need in NEEDS:
+        yield from _need(need)
+
+
+def _need(name: str) -> Iterator[tuple[str, Path]]:
+    """The files of an installed top-level package or module."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        if name in _OPTIONAL:
+            return
+        raise ModuleNotFoundError(f"{name} is needed for the load archive and is not installed", name=name)
+    origin = Path(spec.origin)
+    if origin.name == "__init__.py":
+        yield from _tree(origin.parent, name)
+    else:
+        yield origin.name, origin
+
+
+def _tree(directory: Path, name: str) -> Iterator[tuple[str, Path]]:
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and path.suffix not in (".pyc", ".pyi") and "__pycache__" not in path.parts:
+            yield f"{name}/{path.relative_to(directory).as_posix()}", path
+
+
+def _stamp(sources: Mapping[str, Path]) -> str:
+    """A digest of names, sizes and times: enough to know whether a kept archive is still the right one."""
+    lines = (
+        f"{name} {path} {path.stat().st_size} {path.stat().st_mtime_ns}"
+        for name, path in sorted(sources.items())
+    )
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _user_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "runbook"
+
+
+def _keep(path: Path, content: bytes) -> bytes:
+    """Keep an archive for the next run; a cache that cannot be written is no reason to stop."""
+    fresh = path.with_suffix(f".{os.getpid()}.new")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh.write_bytes(content)
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+    return content
+
+
+def send_load(wire: Caller, state: str, archive: LoadZip | None = None) -> str:
+    """Make sure the load generator is on the host; its directory there. One round trip where it already is."""
+    archive = archive or load_zip()
+    if not wire.call("cache_has", state=state, digest=archive.digest):
+        for offset, piece in _pieces(archive.content):
+            _put(wire, state, archive, offset, piece)
+    return f"{state}/cache/{archive.digest}"
+
+
+def _pieces(content: bytes) -> Iterable[tuple[int, bytes]]:
+    return (
+        (offset, content[offset : offset + PIECE_BYTES]) for offset in range(0, len(content), PIECE_BYTES)
+    )
+
+
+def _put(wire: Caller, state: str, archive: LoadZip, offset: int, piece: bytes) -> None:
+    encoded = base64.b64encode(piece).decode("ascii")
+    total = len(archive.content)
+    wire.call("cache_put", state=state, digest=archive.digest, offset=offset, total=total, b64=encoded)
+
+
+def load_argv(python: str, directory: str, args: Sequence[str]) -> list[str]:
+    """The command that runs the load generator from its directory on the host.
+
+    `-I -S` keep the host's own packages and environment out; `args` are those of `python -m runbook.load`.
+    """
+    path, run = (
+        f"import sys, runpy; sys.path.insert(0, {directory!r})",
+        "runpy.run_module('runbook.load', run_name='__main__', alter_sys=True)",
+    )
+    return [python, "-I", "-S", "-c", f"{path}; {run}", *args]

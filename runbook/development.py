@@ -1,0 +1,64 @@
+"""What `invoke check` and `invoke test` run, here and in CI: the same commands, the same exit codes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+LOCKS = ("requirements-dev.lock", "requirements-lab.lock")
+CHECKS = (
+    ("ruff", "format", "--check", "--quiet", "."),
+    ("ruff", "check", "--quiet", "."),
+    ("mypy",),
+    ("lint-imports", "--no-logo"),
+)
+
+
+def check() -> int:
+    """Formatting, lint, types, layers; every one runs, the first failure's status is returned."""
+    install()
+    statuses = [_run([_tool(command[0]), *command[1:]]) for command in CHECKS]
+    return next((status for status in statuses if status), 0)
+
+
+def test(*, heavy: bool, args: str) -> int:
+    """`check`, then pytest; with `heavy` the long profiles too. pytest's summary comes last."""
+    checked = check()
+    selection = [] if heavy else ["-m", "not heavy"]
+    environment = {"HYPOTHESIS_PROFILE": "nightly"} if heavy else {}
+    tested = _run([sys.executable, "-m", "pytest", *selection, *shlex.split(args)], environment)
+    return tested or checked
+
+
+def install() -> None:
+    """Install what development needs from its locks, unless it is there from these very locks."""
+    stamp = Path(sys.prefix) / ".development-made-from"
+    wanted = "".join(Path(lock).read_text() for lock in LOCKS)
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    print(f"installing {' and '.join(LOCKS)} (once)", file=sys.stderr)  # noqa: T201
+    for lock in LOCKS:
+        _pip("install", "--quiet", "--require-hashes", "-r", lock)
+    stamp.write_text(wanted)
+
+
+def _pip(*args: str) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "ensurepip", "--upgrade"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", *args], check=True)
+
+
+def _tool(name: str) -> str:
+    return str(Path(sys.executable).with_name(name))
+
+
+def _run(command: list[str], environment: dict[str, str] | None = None) -> int:
+    print(f"$ {shlex.join([Path(command[0]).name, *command[1:]])}", file=sys.stderr, flush=True)  # noqa: T201
+    return subprocess.run(command, env={**os.environ, **(environment or {})}, check=False).returncode

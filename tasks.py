@@ -1,0 +1,195 @@
+"""The tasks of `invoke`. Each builds a request and hands it to runbook.app, imported only when a task runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from invoke import Collection, Context, Exit, task
+
+HELP = {
+    "host": "a host in hosts/ (repeat for several, one after the other); default: the lab while it is the only one",
+    "set": "NAME=VALUE: want this flag value for this run (repeat)",
+    "unset": "NAME: want this flag absent for this run (repeat)",
+    "dry-run": "show the plan and stop; writes nothing",
+    "yes": "do not ask; needed without a terminal",
+    "json": "one JSON document on stdout and nothing else",
+    "reason": "why, for the audit",
+    "skip-validation": "no validations and no bench; the release stays unproven",
+    "load": "put load on a host with live traffic",
+    "accept-new": "accept and remember the key of a host never seen before",
+    "to": "the release to go back to (default: the parent of current)",
+    "force": "go back although files were edited by hand; saves them as a release first",
+    "verbose": "every line of progress",
+}
+
+
+def _help(*names: str) -> dict[str, str]:
+    return {name: HELP[name] for name in names}
+
+
+def _run(action: str, context: Context, **given: Any) -> None:
+    from runbook import command_line
+
+    raise Exit(code=command_line.run(action, dry=bool(context.config.run.dry), **given))
+
+
+@task(
+    auto_shortflags=False,
+    iterable=["host", "set_", "unset"],
+    help=_help("host", "set", "unset", "json", "accept-new"),
+)
+def plan(c, host=None, set_=None, unset=None, json=False, accept_new=False):  # type: ignore[no-untyped-def]
+    """Show what a deploy would change and restart, and why; reads only."""
+    _run("plan", c, host=host, set_=set_, unset=unset, json=json, accept_new=accept_new)
+
+
+@task(
+    auto_shortflags=False,
+    iterable=["host", "set_", "unset"],
+    help=_help(
+        "host",
+        "set",
+        "unset",
+        "dry-run",
+        "yes",
+        "skip-validation",
+        "load",
+        "reason",
+        "json",
+        "accept-new",
+        "verbose",
+    ),
+)
+def deploy(
+    c,
+    host=None,
+    set_=None,
+    unset=None,
+    dry_run=False,
+    yes=False,
+    skip_validation=False,
+    load=False,
+    reason="",
+    json=False,
+    accept_new=False,
+    verbose=False,
+):  # type: ignore[no-untyped-def]
+    """Edit, restart, wait, validate, bench; keep the result or roll back."""
+    _run(
+        "deploy",
+        c,
+        host=host,
+        set_=set_,
+        unset=unset,
+        dry_run=dry_run,
+        yes=yes,
+        skip_validation=skip_validation,
+        load=load,
+        reason=reason,
+        json=json,
+        accept_new=accept_new,
+        verbose=verbose,
+    )
+
+
+@task(
+    auto_shortflags=False,
+    iterable=["host"],
+    help=_help("host", "load", "skip-validation", "json", "accept-new", "verbose"),
+)
+def verify(c, host=None, load=False, skip_validation=False, json=False, accept_new=False, verbose=False):  # type: ignore[no-untyped-def]
+    """Ask whether what runs is what should run: flags, health, readiness, corruption, speed."""
+    _run(
+        "verify",
+        c,
+        host=host,
+        load=load,
+        skip_validation=skip_validation,
+        json=json,
+        accept_new=accept_new,
+        verbose=verbose,
+    )
+
+
+@task(
+    auto_shortflags=False,
+    iterable=["host"],
+    help=_help("host", "to", "force", "yes", "reason", "json", "accept-new", "verbose"),
+)
+def rollback(
+    c, host=None, to="", force=False, yes=False, reason="", json=False, accept_new=False, verbose=False
+):  # type: ignore[no-untyped-def]
+    """Put the release before back, restart what it calls for, and check that it runs."""
+    _run(
+        "rollback",
+        c,
+        host=host,
+        to=to,
+        force=force,
+        yes=yes,
+        reason=reason,
+        json=json,
+        accept_new=accept_new,
+        verbose=verbose,
+    )
+
+
+@task(auto_shortflags=False, iterable=["host"], help=_help("host", "json", "accept-new"))
+def status(c, host=None, json=False, accept_new=False):  # type: ignore[no-untyped-def]
+    """What runs, since when, and whether it is what should run."""
+    _run("status", c, host=host, json=json, accept_new=accept_new)
+
+
+@task(name="releases", auto_shortflags=False, iterable=["host"], help=_help("host", "json", "accept-new"))
+def list_releases(c, host=None, json=False, accept_new=False):  # type: ignore[no-untyped-def]
+    """The releases a host keeps, newest first."""
+    _run("releases", c, host=host, json=json, accept_new=accept_new)
+
+
+@task(auto_shortflags=False, help={"reset": "lay the state before the fix again"})
+def lab_up(c, reset=False):  # type: ignore[no-untyped-def]
+    """Start the embedded lab: SSH server, units, workers, router."""
+    from runbook import app
+
+    raise Exit(code=app.lab_up(Path.cwd(), reset=reset))
+
+
+@task(auto_shortflags=False)
+def lab_down(c):  # type: ignore[no-untyped-def]
+    """Stop the lab and everything it started."""
+    from runbook import app
+
+    raise Exit(code=app.lab_down(Path.cwd()))
+
+
+@task(auto_shortflags=False)
+def lab_status(c):  # type: ignore[no-untyped-def]
+    """Whether the lab runs, and where."""
+    from runbook import app
+
+    raise Exit(code=app.lab_status(Path.cwd()))
+
+
+@task(auto_shortflags=False)
+def check(c):  # type: ignore[no-untyped-def]
+    """Formatting, lint, types and layers, as CI runs them."""
+    from runbook import development
+
+    raise Exit(code=development.check())
+
+
+@task(auto_shortflags=False, help={"all": "the heavy profiles too", "args": "further arguments for pytest"})
+def test(c, all=False, args=""):  # type: ignore[no-untyped-def]
+    """Everything CI runs: check, then the whole test suite."""
+    from runbook import development
+
+    raise Exit(code=development.test(heavy=all, args=args))
+
+
+namespace = Collection(plan, deploy, verify, rollback, status, list_releases, check, test)
+_lab = Collection("lab")
+_lab.add_task(lab_up, name="up")
+_lab.add_task(lab_down, name="down")
+_lab.add_task(lab_status, name="status")
+namespace.add_collection(_lab)

@@ -1,0 +1,49 @@
+"""A unit test that reaches the network, a process or the clock explodes; tests of real paths say so with a marker."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+settings.register_profile("ci", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "nightly", max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# Pure functions that happen to be programs: the shell parser of the edits, and bash's own `-n`.
+PARSERS = ("shfmt", "bash")
+
+
+def _explode(what: str) -> Callable[..., NoReturn]:
+    def explode(*args: Any, **kwargs: Any) -> NoReturn:
+        raise AssertionError(f"a unit test reached {what}: inject it, or mark the test `real`")
+
+    return explode
+
+
+@pytest.fixture(autouse=True)
+def _stay_inside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if any(request.node.get_closest_marker(name) for name in ("real", "system")):
+        return
+    monkeypatch.setattr(socket.socket, "connect", _explode("the network"))
+    monkeypatch.setattr(time, "sleep", _explode("the clock"))
+    start = subprocess.Popen.__init__
+
+    def guarded(self: subprocess.Popen[Any], args: Any, *rest: Any, **kwargs: Any) -> None:
+        program = args if isinstance(args, str) else os.fspath(args[0])
+        if Path(program).name not in PARSERS:
+            _explode(f"a process ({program})")()
+        start(self, args, *rest, **kwargs)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", guarded)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from runbook.command_line import request
+from runbook.errors import UsageError
+
+
+def test_settings_keep_their_text_and_may_be_empty_or_hold_an_equals_sign() -> None:
+    asked = request("deploy", set_=["A=1", "B=", "C=x=y"], unset=["D"])
+    assert asked.settings == {"A": "1", "B": "", "C": "x=y", "D": None}
+
+
+def test_the_dry_option_of_invoke_is_a_dry_run() -> None:
+    assert request("deploy", dry=True).options.dry_run
+
+
+def test_a_host_named_twice_is_one_host() -> None:
+    assert request("verify", host=["a", "b", "a"]).hosts == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"host": ["--yes"]},
+        {"host": [""]},
+        {"set_": ["A"]},
+        {"set_": ["=1"]},
+        {"set_": ["A=1"], "unset": ["A"]},
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_refused(given: dict[str, list[str]]) -> None:
+    with pytest.raises(UsageError):
+        request("deploy", **given)
