@@ -1,0 +1,63 @@
+"""Owner, mode, ACL, SELinux label and other extended attributes, carried from a file to its successor."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from runbook.onhost.calls import Refusal
+
+# The file system keeps no such attributes, or this one is not ours to set although it may already be right.
+_NONE_HERE = (errno.ENOTSUP, errno.ENOSYS)
+
+
+def own(path: str, uid: int | None, gid: int | None) -> None:
+    """Give a file to a user and group; what it already is needs no privilege, None leaves it."""
+    found = os.lstat(path)
+    wanted = (found.st_uid if uid is None else uid, found.st_gid if gid is None else gid)
+    if wanted == (found.st_uid, found.st_gid):
+        return
+    try:
+        os.chown(path, *wanted, follow_symlinks=False)
+    except PermissionError:
+        message = f"{path} cannot be given to uid {wanted[0]}, gid {wanted[1]} by uid {os.geteuid()}"
+        raise Refusal("failed", message, {"path": path}) from None
+
+
+def extended(path: str) -> dict[str, bytes]:
+    """A file's extended attributes; none where the system or the file system knows none."""
+    if not hasattr(os, "listxattr"):
+        return {}
+    try:
+        return {name: os.getxattr(path, name) for name in os.listxattr(path)}
+    except OSError as error:
+        if error.errno in _NONE_HERE:
+            return {}
+        raise
+
+
+def copy_extended(source: str, target: str) -> None:
+    """Make the target's extended attributes those of the source; what cannot be carried is a Refusal."""
+    wanted, found = extended(source), extended(target)
+    for name in found.keys() - wanted.keys():
+        os.removexattr(target, name)
+    for name, value in wanted.items():
+        if found.get(name) != value:
+            _set(target, name, value)
+
+
+def _set(path: str, name: str, value: bytes) -> None:
+    try:
+        os.setxattr(path, name, value)
+    except OSError as error:
+        message = f"the attribute {name} of {path} cannot be carried over: {error.strerror}"
+        raise Refusal("failed", message, {"path": path, "attribute": name}) from None
+
+
+def copy(source: str, target: str) -> None:
+    """Make the target look like the source in everything but its bytes; mode last, since chown clears bits."""
+    found = os.stat(source)
+    own(target, found.st_uid, found.st_gid)
+    copy_extended(source, target)
+    os.chmod(target, stat.S_IMODE(found.st_mode))

@@ -1,0 +1,76 @@
+"""Files as they are: exact bytes, where a symlink leads, owner, mode and times."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import stat
+from typing import Any
+
+from runbook.onhost import state as directory
+from runbook.onhost.calls import Refusal
+
+# Serve scripts and units are a few KB; what is larger is not one, and would not fit the wire's frames.
+LIMIT_BYTES = 8 * 1024 * 1024
+
+
+def look(path: str) -> dict[str, Any]:
+    """One file as `observe` tells it; `error` says why it could not be read."""
+    found: dict[str, Any] = {
+        "exists": False,
+        "real_path": os.path.realpath(path),
+        "link": link_of(path),
+        "b64": None,
+        "error": None,
+    }
+    try:
+        status = os.stat(path)
+        content = content_of(path)
+    except FileNotFoundError:
+        return found
+    except OSError as error:
+        return {**found, "exists": os.path.lexists(path), "error": error.strerror}
+    except Refusal as refusal:
+        return {**found, "exists": True, "error": refusal.message}
+    assert content is not None
+    return {**found, **_described(status, content)}
+
+
+def _described(status: os.stat_result, content: bytes) -> dict[str, Any]:
+    return {
+        "exists": True,
+        "b64": base64.b64encode(content).decode("ascii"),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "mode": stat.S_IMODE(status.st_mode),
+        "uid": status.st_uid,
+        "gid": status.st_gid,
+        "ctime_ns": status.st_ctime_ns,
+        "mtime_ns": status.st_mtime_ns,
+    }
+
+
+def link_of(path: str) -> str | None:
+    """The text of a symlink, None for anything else."""
+    return os.readlink(path) if os.path.islink(path) else None
+
+
+def content_of(path: str) -> bytes:
+    """A regular file's bytes; Refusal for anything else and for what is too large."""
+    with directory.opened(path, os.O_RDONLY | os.O_NONBLOCK) as descriptor:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Refusal("invalid", f"{path} is not a regular file", {"path": path})
+        if status.st_size > LIMIT_BYTES:
+            raise Refusal(
+                "invalid",
+                f"{path} has {status.st_size} bytes, at most {LIMIT_BYTES} are handled",
+                {"path": path},
+            )
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            return file.read()
+
+
+def digest(content: bytes | None) -> str | None:
+    """SHA-256 in hexadecimal; None for an absent file."""
+    return None if content is None else hashlib.sha256(content).hexdigest()

@@ -1,0 +1,173 @@
+"""Jobs: programs we start for the controller, each in a session of its own, none outliving us."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from typing import IO, TYPE_CHECKING, Any
+
+from runbook.onhost.calls import Refusal, running
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from runbook.onhost.session import Session
+
+_LINE_LIMIT = 1024 * 1024  # characters of one line; a result document is one line
+_LINES_AT_ONCE = 2_000
+_BACKLOG_LINES = 20_000  # beyond it the job waits for its reader
+_STDERR_LIMIT = 64 * 1024
+_DRAIN_S = 2.0  # how long after its end a job's output may still come, held open by what it left behind
+
+
+class Job:
+    """One running program. Its output is read by threads of its own, so it never waits for a slow link."""
+
+    def __init__(
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: str | None, stdin: str | None
+    ) -> None:
+        self._changed = threading.Condition()
+        self._lines: list[str] = []
+        self._stderr = ""
+        self._exit: int | None = None
+        self._process = subprocess.Popen(
+            list(argv),
+            env={**os.environ, **env},
+            cwd=cwd,
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+        self._readers = [
+            self._thread(self._read_lines, self._process.stdout),
+            self._thread(self._read_stderr, self._process.stderr),
+        ]
+        self._thread(self._wait)
+        if stdin is not None:
+            self._thread(self._feed, stdin)
+
+    def poll(self, wait_s: float) -> dict[str, Any]:
+        """New lines, new stderr, and the exit code once there is nothing more to come; waits for one of them."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._lines or self._stderr or self._exit is not None, timeout=wait_s
+            )
+            lines, self._lines = self._lines[:_LINES_AT_ONCE], self._lines[_LINES_AT_ONCE:]
+            stderr, self._stderr = self._stderr, ""
+            ended = None if self._lines else self._exit
+            self._changed.notify_all()
+        return {"lines": lines, "stderr": stderr, "exit": ended}
+
+    def stop(self, grace_s: float) -> int | None:
+        """SIGTERM to the job's group, SIGKILL after the grace; its exit code, negative for a signal."""
+        self._signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(grace_s)
+        self._signal(signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_DRAIN_S)
+        return self._process.poll()
+
+    def _signal(self, number: int) -> None:
+        # The group may outlive its leader: what the job left behind in it is signalled too.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    def _thread(self, run: Any, *args: Any) -> threading.Thread:
+        thread = threading.Thread(target=run, args=args, daemon=True)
+        thread.start()
+        return thread
+
+    def _read_lines(self, stream: IO[bytes]) -> None:
+        for line in iter(lambda: stream.readline(_LINE_LIMIT), b""):
+            with self._changed:
+                self._changed.wait_for(lambda: len(self._lines) < _BACKLOG_LINES)
+                self._lines.append(line.rstrip(b"\r\n").decode("utf-8", "replace"))
+                self._changed.notify_all()
+
+    def _read_stderr(self, stream: IO[bytes]) -> None:
+        for chunk in iter(lambda: os.read(stream.fileno(), 8192), b""):
+            with self._changed:
+                self._stderr = (self._stderr + chunk.decode("utf-8", "replace"))[-_STDERR_LIMIT:]
+                self._changed.notify_all()
+
+    def _wait(self) -> None:
+        code = self._process.wait()
+        deadline = time.monotonic() + _DRAIN_S
+        for reader in self._readers:
+            reader.join(max(0.0, deadline - time.monotonic()))
+        with self._changed:
+            self._exit = code
+            self._changed.notify_all()
+
+    def _feed(self, text: str) -> None:
+        stream = self._process.stdin
+        assert stream is not None
+        with contextlib.suppress(OSError), stream:
+            stream.write(text.encode("utf-8", "surrogateescape"))
+
+
+class Jobs:
+    """The jobs of one session, by name."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+        self._closed = False
+
+    def start(
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: str | None, stdin: str | None
+    ) -> dict[str, Any]:
+        if self._closed:
+            raise Refusal("failed", "the helper is ending")
+        try:
+            job = Job(argv, env, cwd, stdin)
+        except FileNotFoundError as error:
+            raise Refusal(
+                "missing", f"{error.filename or argv[0]} is not on this host", {"command": list(argv)}
+            ) from None
+        name = f"job-{len(self._jobs) + 1}"
+        self._jobs[name] = job
+        return {"job": name, "pid": job.pid}
+
+    def get(self, name: str) -> Job:
+        if name not in self._jobs:
+            raise Refusal("invalid", f"no job named {name!r}")
+        return self._jobs[name]
+
+    def stop_all(self, grace_s: float = 1.0) -> None:
+        """End every job, all at once rather than one grace after the other."""
+        self._closed = True
+        stops = [
+            threading.Thread(target=job.stop, args=(grace_s,), daemon=True) for job in self._jobs.values()
+        ]
+        for stop in stops:
+            stop.start()
+        for stop in stops:
+            stop.join(grace_s + 2 * _DRAIN_S)
+
+
+@running
+def job_start(
+    session: Session,
+    argv: list[str],
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+    stdin: str | None = None,
+) -> dict[str, Any]:
+    return session.jobs.start(argv, env or {}, cwd, stdin)
+
+
+@running
+def job_poll(session: Session, job: str, wait_s: float = 0.0) -> dict[str, Any]:
+    return session.jobs.get(job).poll(wait_s)
+
+
+@running
+def job_stop(session: Session, job: str, grace_s: float = 5.0) -> dict[str, Any]:
+    return {"exit": session.jobs.get(job).stop(grace_s)}

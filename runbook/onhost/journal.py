@@ -1,0 +1,51 @@
+"""A unit's journal: its last lines, bounded."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runbook.onhost import command
+from runbook.onhost.calls import Refusal, reading
+from runbook.onhost.units import named
+
+if TYPE_CHECKING:
+    from runbook.onhost.session import Session
+
+LIMIT_BYTES = 256 * 1024
+LIMIT_LINES = 20_000
+
+
+@reading
+def journal(
+    session: Session, unit: str, lines: int = 200, since: float | None = None, grep: str | None = None
+) -> dict[str, str]:
+    # The search is ours: journalctl has --grep only where it was built with PCRE.
+    asked = LIMIT_LINES if grep else min(lines, LIMIT_LINES)
+    argv = [
+        "journalctl",
+        "--no-pager",
+        "--quiet",
+        "--output=short-iso",
+        f"--unit={named(unit)}",
+        f"--lines={asked}",
+    ]
+    if since is not None:
+        argv.append(f"--since=@{since:.6f}")
+    return {"text": select(command.run(argv, expect=(0, 1)), lines, grep)}
+
+
+def select(text: str, lines: int, grep: str | None) -> str:
+    """The last lines that match, at most LIMIT_BYTES of them."""
+    found: list[str] = text.splitlines()
+    if grep:
+        found = list(filter(_pattern(grep).search, found))
+    kept = "\n".join(found[-lines:] if lines else []).encode("utf-8", "replace")[-LIMIT_BYTES:]
+    return kept.decode("utf-8", "ignore")
+
+
+def _pattern(grep: str) -> re.Pattern[str]:
+    try:
+        return re.compile(grep)
+    except re.error as error:
+        raise Refusal("invalid", f"{grep!r} is no regular expression: {error}") from None

@@ -1,0 +1,95 @@
+"""One look at the host: everything a plan, a verify or a status needs, in one call."""
+
+from __future__ import annotations
+
+import base64
+import os
+import platform
+import pwd
+import time
+from typing import TYPE_CHECKING, Any
+
+from runbook.onhost import environ, files, processes, releases, room, units
+from runbook.onhost import state as directory
+from runbook.onhost.calls import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from runbook.onhost.session import Session
+
+_NOBODY = "?"  # a uid without a name
+
+
+@reading
+def ping(session: Session) -> dict[str, Any]:
+    return {}
+
+
+@reading
+def observe(
+    session: Session, state: str, files: list[str], units: list[str], names: list[str], patterns: list[str]
+) -> dict[str, Any]:
+    looks = {path: _file(path) for path in files}
+    leaves = environ.selector([*names, *_assigned(looks.values())], patterns)
+    return {
+        "facts": facts(session.proc),
+        "now": time.time(),
+        "files": looks,
+        "units": _units(session.proc, state, units, leaves),
+        "disk": disk([state, *(look["real_path"] for look in looks.values())]),
+        "state": releases.summary(state),
+    }
+
+
+def _file(path: str) -> dict[str, Any]:
+    return files.look(directory.absolute(path))
+
+
+def _assigned(looks: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    scripts = (base64.b64decode(look["b64"]) for look in looks if look["b64"] is not None)
+    return {name for script in scripts for name in environ.assigned(script)}
+
+
+def _units(proc: str, state: str, names: list[str], leaves: Any) -> dict[str, Any]:
+    shown = units.show(names)
+    look = processes.Look.take(proc)
+    notes = processes.starts(state) if directory.exists(state) else {}
+    return {
+        name: {
+            "properties": properties,
+            "processes": processes.describe(processes.evidence(look, properties, notes.get(name), leaves)),
+        }
+        for name, properties in shown.items()
+    }
+
+
+def facts(proc: str) -> dict[str, Any]:
+    """What machine this is and who we are on it."""
+    machine = platform.uname()
+    return {
+        "hostname": machine.node,
+        "python": platform.python_version(),
+        "uid": os.geteuid(),
+        "user": _user(os.geteuid()),
+        "kernel": f"{machine.system} {machine.release}",
+        "machine": machine.machine,
+        "boot_id": processes.boot_id(proc),
+    }
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return _NOBODY
+
+
+def disk(paths: Iterable[str]) -> dict[str, Any]:
+    """The least room among the file systems of these paths, and those that cannot be written."""
+    rooms = {path: room.room(os.path.dirname(path)) for path in paths}
+    return {
+        "free_bytes": min(one.free_bytes for one in rooms.values()),
+        "free_inodes": min(one.free_inodes for one in rooms.values()),
+        "read_only": [path for path, one in rooms.items() if one.read_only],
+    }

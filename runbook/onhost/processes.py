@@ -1,0 +1,148 @@
+"""What a unit's processes really run with, and how we know: design idea "restart from live state".
+
+Evidence in order: an intact environ of a process that is no shell; what we recorded when we started this very
+MainPID; else unknown, which is no answer.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Callable
+
+from runbook.onhost import cgroups, environ
+from runbook.onhost import state as directory
+from runbook.onhost.calls import Refusal, writing
+from runbook.onhost.units import named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runbook.onhost.session import Session
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """`kind` is environ, recorded or unknown; `pid` is who speaks, `started_at` seconds since the epoch."""
+
+    kind: str
+    pid: int = 0
+    started_at: float = 0.0
+    environ: Mapping[str, str] = field(default_factory=dict)
+    detail: str = ""
+    pids: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Look:
+    """The process table at one moment, and where it was read."""
+
+    proc: str
+    processes: dict[int, cgroups.Process]
+    booted_at: float
+
+    @classmethod
+    def take(cls, proc: str) -> Look:
+        return cls(proc, cgroups.table(proc), booted_at(proc))
+
+    def started_at(self, pid: int) -> float:
+        """When a process started, in seconds since the epoch by the clock of now; 0 where unknown."""
+        one = self.processes.get(pid)
+        return self.booted_at + one.start_ticks / os.sysconf("SC_CLK_TCK") if one else 0.0
+
+
+def booted_at(proc: str) -> float:
+    """Now minus the uptime: unlike `btime` it follows a clock that was set after boot."""
+    try:
+        with open(f"{proc}/uptime", encoding="ascii") as file:
+            return time.time() - float(file.read().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def evidence(
+    look: Look,
+    properties: Mapping[str, str],
+    recorded: Mapping[str, Any] | None,
+    leaves: Callable[[str], bool],
+) -> Evidence:
+    """What the processes of one unit run with. `recorded` is our note of its last start, if any."""
+    main = int(properties.get("MainPID") or 0)
+    if not look.processes:
+        return _from_record(look, main, recorded, leaves, [], "this machine shows no process file system")
+    pids, stand_in = cgroups.members(look.proc, properties.get("ControlGroup", ""), main, look.processes)
+    if not pids:
+        return Evidence("unknown", detail="no process is running")
+    speaker = next((pid for pid in pids if _speaks(look, pid)), None)
+    if speaker is None:
+        return _from_record(
+            look, main, recorded, leaves, pids, "every environment is a shell's, blank or unreadable"
+        )
+    return _from_environ(look, speaker, pids, leaves, stand_in)
+
+
+def _speaks(look: Look, pid: int) -> bool:
+    name = environ.program(look.proc, pid, look.processes[pid].comm)
+    return not environ.is_shell(name) and environ.read(look.proc, pid) is not None
+
+
+def _from_environ(
+    look: Look, pid: int, pids: list[int], leaves: Callable[[str], bool], stand_in: str
+) -> Evidence:
+    found = environ.read(look.proc, pid)
+    if found is None:
+        return Evidence("unknown", detail=f"process {pid} ended while it was read", pids=pids)
+    return Evidence("environ", pid, look.started_at(pid), environ.select(found, leaves), stand_in, pids)
+
+
+def _from_record(
+    look: Look,
+    main: int,
+    recorded: Mapping[str, Any] | None,
+    leaves: Callable[[str], bool],
+    pids: list[int],
+    why: str,
+) -> Evidence:
+    started = look.started_at(main)
+    if not recorded or not main or recorded.get("identity") != identity(look.proc, main):
+        return Evidence("unknown", main, started, {}, why, pids)
+    return Evidence("recorded", main, started, environ.select(dict(recorded["environ"]), leaves), why, pids)
+
+
+def identity(proc: str, pid: int) -> str | None:
+    """A name for this very process: pids come round again, a pid with its start tick and boot does not."""
+    one = cgroups.process(proc, pid)
+    return None if one is None else f"{boot_id(proc)}/{pid}/{one.start_ticks}"
+
+
+def boot_id(proc: str) -> str:
+    """The kernel's name for this boot, empty where it has none."""
+    try:
+        with open(f"{proc}/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def starts(state: str) -> dict[str, Any]:
+    """Our notes of the last starts, by unit."""
+    found = directory.read_json(os.path.join(state, "starts.json"))
+    return found if isinstance(found, dict) else {}
+
+
+def describe(one: Evidence) -> dict[str, Any]:
+    """The evidence as the wire carries it."""
+    return asdict(one)
+
+
+@writing
+def record_start(
+    session: Session, state: str, unit: str, pid: int, environ: Mapping[str, str]
+) -> dict[str, Any]:
+    found = identity(session.proc, pid)
+    if found is None:
+        raise Refusal("missing", f"{unit}: no process {pid}", {"unit": unit, "pid": pid})
+    notes = {**starts(directory.ensure(state)), named(unit): {"identity": found, "environ": dict(environ)}}
+    directory.write_json(os.path.join(state, "starts.json"), notes)
+    return {}

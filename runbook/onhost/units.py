@@ -1,0 +1,115 @@
+"""systemd's units: one `show` for all of them, and the few verbs a rollout needs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runbook.onhost import command
+from runbook.onhost.calls import Refusal, reading, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runbook.onhost.session import Session
+
+PROPERTIES = (
+    "Id",
+    "LoadState",
+    "ActiveState",
+    "SubState",
+    "Result",
+    "MainPID",
+    "NRestarts",
+    "ExecMainStartTimestampMonotonic",
+    "ExecMainStatus",
+    "ExecMainCode",
+    "ExecStart",
+    "ControlGroup",
+    "Environment",
+    "EnvironmentFiles",
+    "DropInPaths",
+    "FragmentPath",
+    "NeedDaemonReload",
+    "Type",
+    "TimeoutStopUSec",
+    "TimeoutStartUSec",
+    "InvocationID",
+    "StateChangeTimestampMonotonic",
+    "UnitFileState",
+)
+# systemd.unit(5): letters, digits and ":-_.\" with one "@"; a leading dash would be an option.
+_NAME = re.compile(r"[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]*\.[a-z]+")
+
+
+def named(unit: str) -> str:
+    """The name itself; Refusal where it is no unit's name."""
+    if not _NAME.fullmatch(unit):
+        raise Refusal("invalid", f"{unit!r} is no name of a systemd unit")
+    return unit
+
+
+def show(units: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The properties of every unit, by unit; a unit that is not there has LoadState `not-found`."""
+    if not units:
+        return {}
+    argv = ["systemctl", "show", "--no-pager", f"--property={','.join(PROPERTIES)}", "--", *map(named, units)]
+    return parse(command.run(argv), units)
+
+
+def parse(text: str, units: Sequence[str]) -> dict[str, dict[str, str]]:
+    """`systemctl show`'s blocks, which come in the order asked; a property shown twice is joined by newlines."""
+    blocks = [block for block in text.split("\n\n") if block.strip()]
+    if len(blocks) != len(units):
+        raise Refusal("failed", f"systemctl showed {len(blocks)} units, {len(units)} were asked for")
+    return {unit: _properties(block) for unit, block in zip(units, blocks)}
+
+
+def _properties(block: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in block.splitlines():
+        name, equals, value = line.partition("=")
+        if equals:
+            found[name] = f"{found[name]}\n{value}" if name in found else value
+    return found
+
+
+def main_pid(unit: str) -> int:
+    """The unit's MainPID; Refusal `missing` where there is no such unit, `failed` where it is masked."""
+    properties = show([unit])[unit]
+    if properties.get("LoadState") == "not-found":
+        raise Refusal("missing", f"no unit {unit} on this host", {"unit": unit})
+    if properties.get("LoadState") == "masked":
+        raise Refusal("failed", f"{unit} is masked; `systemctl unmask {unit}` lets it start", {"unit": unit})
+    return int(properties.get("MainPID") or 0)
+
+
+@reading
+def units(session: Session, units: list[str]) -> dict[str, dict[str, str]]:
+    return show(units)
+
+
+@writing
+def daemon_reload(session: Session) -> dict[str, str]:
+    command.run(["systemctl", "daemon-reload"], timeout_s=90.0)
+    return {}
+
+
+@writing
+def unit_restart(session: Session, unit: str) -> dict[str, int]:
+    before = main_pid(named(unit))
+    _verb("restart", unit, "--no-block")
+    return {"before": before}
+
+
+@writing
+def unit_reset_failed(session: Session, unit: str) -> dict[str, str]:
+    _verb("reset-failed", named(unit))
+    return {}
+
+
+def _verb(verb: str, unit: str, *options: str) -> None:
+    try:
+        command.run(["systemctl", verb, *options, "--", unit])
+    except Refusal as refusal:
+        raise Refusal(refusal.kind, refusal.message, {**refusal.data, "unit": unit}) from None

@@ -1,0 +1,44 @@
+"""The one line that starts the helper, and the greeting by which its channel is found among login noise."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+OLDEST = (3, 9)
+# One line without ! $ \ ' so that sh, bash, zsh, tcsh and fish all pass it on as it is. The greeting repeats the
+# nonce, which the line itself does not: a shell that echoes commands is not taken for an answer.
+_BOOT = (
+    "import sys,zlib;"
+    'i=getattr(sys.stdin,"buffer",sys.stdin);o=getattr(sys.stdout,"buffer",sys.stdout);'
+    'o.write(("NONCE"*2+" %d %d;"%sys.version_info[:2]).encode());o.flush();'
+    'n=int.from_bytes(i.read(4),"big");'
+    'exec(compile(zlib.decompress(i.read(n)),"<runbook>","exec"))'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """The Python that answered, and what followed the greeting already."""
+
+    version: tuple[int, int]
+    rest: bytes
+
+
+def boot_command(python: str, nonce: str) -> str:
+    """The command line for the login shell. `nonce` is letters and digits."""
+    return f"{shlex.quote(python)} -I -S -c '{_BOOT.replace('NONCE', nonce)}'"
+
+
+def find_greeting(received: bytes, nonce: str) -> Greeting | None:
+    """The greeting in what has been received so far, wherever it stands."""
+    found = re.search(re.escape(nonce * 2).encode() + rb" (\d+) (\d+);", received)
+    if found is None:
+        return None
+    return Greeting((int(found[1]), int(found[2])), received[found.end() :])
+
+
+def payload_frame(payload: bytes) -> bytes:
+    """What BOOT reads after its greeting."""
+    return len(payload).to_bytes(4, "big") + payload
