@@ -1,0 +1,164 @@
+"""Up, down and status of the embedded lab."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runbook.lab import extras, state
+from runbook.lab.errors import LabError
+from runbook.lab.processes import Identity, alive, end, family, table
+from runbook.lab.serving import await_serving
+from runbook.lab.state import LabState, Paths
+from runbook.lab.systemd import ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+# Units stop in parallel; each has TimeoutStopSec (10 s in the lab's units) before SIGKILL.
+_STOP_S = 20.0
+
+
+def up(root: Path, *, say: Callable[[str], None], reset: bool = False, usual_ports: bool = True) -> LabState:
+    """Bring the lab in `root` up, laying the before state on first use or with `reset`; idempotent.
+
+    Returns when chat through the router answers, or, told with `say`, when a unit does not get that far.
+    `usual_ports` False never takes SGLang's ports 30000 to 30002. LabError when it cannot come up.
+    """
+    root = root.absolute()
+    extras.ensure(_lock_file(), say)
+    with _exclusive(root):
+        running = status(root)
+        if running and not reset:
+            return running
+        _clear(root, reset=reset)
+        lab = _laid(root, say, usual_ports=usual_ports)
+        pid = _start_daemon(lab)
+        for line in await_serving(lab):
+            say(line)
+        return replace(lab, pid=pid)
+
+
+def down(root: Path) -> bool:
+    """End everything the lab started, keeping its files; False where nothing ran."""
+    root = root.absolute()
+    if not root.is_dir():
+        return False
+    with _exclusive(root):
+        return _end(root)
+
+
+def status(root: Path) -> LabState | None:
+    """The running lab; None where none was laid or its daemon does not run."""
+    lab = state.load(root.absolute())
+    daemon = _daemon(root.absolute())
+    return replace(lab, pid=daemon.pid) if lab and daemon and alive(daemon) else None
+
+
+@contextlib.contextmanager
+def _exclusive(root: Path) -> Iterator[None]:
+    """One caller at a time; the lock goes with the process that holds it."""
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with Paths(root).lock.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _daemon(root: Path) -> Identity | None:
+    try:
+        document = json.loads(Paths(root).daemon.read_text())
+        return Identity(int(document["pid"]), str(document["started"]))
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _end(root: Path) -> bool:
+    daemon = _daemon(root)
+    running = daemon is not None and alive(daemon)
+    if daemon and running:
+        below = family([daemon], table())
+        end([daemon], grace_s=_STOP_S)
+        end(below, grace_s=1.0)
+    orphans = ledger.end_orphans(Paths(root).ledger)
+    Paths(root).daemon.unlink(missing_ok=True)
+    return running or bool(orphans)
+
+
+def _clear(root: Path, *, reset: bool) -> None:
+    """Nothing of an earlier life runs; with `reset` nothing of it is on disk either, but for keys and ports."""
+    _end(root)
+    if reset:
+        paths = Paths(root)
+        for directory in (paths.host_state, paths.units, paths.scripts, paths.journal):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _laid(root: Path, say: Callable[[str], None], *, usual_ports: bool) -> LabState:
+    """The lab's state, laid now where it was not yet."""
+    lab = state.load(root)
+    paths = Paths(root)
+    if lab and lab.root != root:
+        raise LabError(f"{paths.state} was laid in {lab.root} and then moved; remove {root} or move it back")
+    whole = lab is not None and paths.units.is_dir() and paths.scripts.is_dir()
+    lab = replace(lab, python=sys.executable) if lab else state.fresh_state(root, usual_ports=usual_ports)
+    _prepare(lab)
+    if not whole:
+        _lay(lab, say)
+    state.save(lab)
+    return lab
+
+
+def _prepare(lab: LabState) -> None:
+    from runbook.lab.keys import ensure_keys
+
+    ensure_keys(Paths(lab.root).keys, lab.ssh_port)
+
+
+def _lay(lab: LabState, say: Callable[[str], None]) -> None:
+    from runbook.lab.layout import lay, router_module
+
+    lay(lab)
+    say(f"laid the before state in {lab.root}")
+    if router_module().startswith("runbook."):
+        say("sglang-router has no wheel for this platform: runbook.lab.standin_router stands in for it")
+
+
+def _lock_file() -> Path:
+    from runbook.lab.layout import package_home
+
+    return package_home() / "requirements-lab.lock"
+
+
+def _start_daemon(lab: LabState) -> int:
+    """Start the daemon and wait for its one word; LabError, with its log's end, when that is not `ready`."""
+    from runbook.lab.layout import package_home
+
+    paths = Paths(lab.root)
+    paths.run.mkdir(mode=0o700, exist_ok=True)
+    with paths.log.open("ab") as log:
+        said = subprocess.run(
+            [sys.executable, "-m", "runbook.lab.daemon", str(lab.root)],
+            cwd=package_home(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env={**os.environ, "PYTHONPATH": str(package_home())},
+            check=False,
+        )
+    daemon = _daemon(lab.root)
+    if said.stdout != b"ready" or daemon is None:
+        raise LabError(f"the lab's daemon did not start: {said.stdout.decode() or _tail(paths.log)}")
+    return daemon.pid
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text("utf-8", "replace").splitlines()[-10:]
+    return "\n".join([f"see {log}", *lines])

@@ -1,0 +1,137 @@
+"""Processes by pid AND start time, so that a pid used again is never taken for the process it once was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A process. `started` tells it from a later one of the same pid, also across a reboot."""
+
+    pid: int
+    started: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the process table."""
+
+    pid: int
+    parent: int
+    session: int
+    started: str
+
+
+def identify(pid: int) -> Identity | None:
+    """The process that now has this pid; None where there is none, or only its zombie."""
+    row = _proc_row(pid) if _has_proc() else _ps_table(pid).get(pid)
+    return Identity(pid, row.started) if row else None
+
+
+def identify_all(pids: Iterable[int]) -> tuple[Identity, ...]:
+    """The processes that now have these pids."""
+    return tuple(found for pid in pids if (found := identify(pid)))
+
+
+def alive(process: Identity) -> bool:
+    """Whether this very process still runs."""
+    return identify(process.pid) == process
+
+
+def table() -> dict[int, Row]:
+    """Every living process; without /proc as `ps` tells it."""
+    if not _has_proc():
+        return _ps_table()
+    rows = (_proc_row(int(entry.name)) for entry in _PROC.iterdir() if entry.name.isdigit())
+    return {row.pid: row for row in rows if row}
+
+
+def family(roots: Iterable[Identity], rows: dict[int, Row]) -> tuple[Identity, ...]:
+    """The roots that live, what descends from them, and what runs in a session one of them opened.
+
+    A session's id is not given to another process while the session has members: so processes of a dead root,
+    long adopted by init, are still known by it.
+    """
+    sessions = {root.pid for root in roots if root.pid not in rows or rows[root.pid].started == root.started}
+    found = {pid for pid in sessions if pid in rows}
+    found |= {row.pid for row in rows.values() if row.session in sessions}
+    pending = list(found)
+    while pending:
+        parent = pending.pop()
+        for row in rows.values():
+            if row.parent == parent and row.pid not in found:
+                found.add(row.pid)
+                pending.append(row.pid)
+    return tuple(Identity(pid, rows[pid].started) for pid in sorted(found))
+
+
+def end(processes: Iterable[Identity], *, grace_s: float) -> tuple[Identity, ...]:
+    """SIGTERM, and SIGKILL for those still there after `grace_s`; returns those that outlived both."""
+    left = _signal(processes, signal.SIGTERM)
+    left = _await_end(left, grace_s)
+    return _await_end(_signal(left, signal.SIGKILL), 2.0)
+
+
+def _signal(processes: Iterable[Identity], number: int) -> tuple[Identity, ...]:
+    living = tuple(process for process in processes if alive(process))
+    for process in living:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process.pid, number)
+    return living
+
+
+def _await_end(processes: tuple[Identity, ...], seconds: float) -> tuple[Identity, ...]:
+    until = time.monotonic() + seconds
+    while (left := tuple(filter(alive, processes))) and time.monotonic() < until:
+        time.sleep(0.02)
+    return left
+
+
+def _has_proc() -> bool:
+    return (_PROC / "self" / "stat").exists()
+
+
+def _boot_id() -> str:
+    with contextlib.suppress(OSError):
+        return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+    return ""
+
+
+def _proc_row(pid: int) -> Row | None:
+    try:
+        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    if len(fields) < 20 or fields[0] in (b"Z", b"X"):
+        return None
+    return Row(pid, int(fields[1]), int(fields[3]), f"{_boot_id()}:{int(fields[19])}")
+
+
+def _ps_table(pid: int | None = None) -> dict[int, Row]:
+    which = ["-p", str(pid)] if pid else ["-A"]
+    shown = subprocess.run(
+        ["ps", *which, "-o", "pid=,ppid=,pgid=,stat=,lstart="],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C", "TZ": "UTC"},
+    )
+    rows: dict[int, Row] = {}
+    for line in shown.stdout.splitlines():
+        number, parent, group, state, *started = line.split()
+        if not state.startswith("Z"):
+            rows[int(number)] = Row(int(number), int(parent), int(group), " ".join(started))
+    return rows

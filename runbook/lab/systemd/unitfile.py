@@ -1,0 +1,264 @@
+"""A unit file and its drop-ins, read as systemd reads them (systemd.unit(5), systemd.service(5))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runbook.lab.systemd.words import is_assignment, parse_boolean, parse_span, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_LIMIT_BYTES = 256 * 1024
+_COLLECTED = {"After", "Environment", "EnvironmentFile", "ExecStart", "WantedBy"}
+_TYPES = {"simple", "exec", "oneshot"}
+_RESTARTS = {"no", "always", "on-success", "on-failure", "on-abnormal", "on-abort"}
+_KILL_MODES = {"control-group", "mixed", "process", "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentFile:
+    path: str
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnitFile:
+    """What a unit's files say. `load_state` is loaded, not-found, masked, bad-setting or error.
+
+    `stamp` holds path and mtime of every file read, so that a later look can tell whether they changed.
+    Times are in seconds. `argv` is not yet expanded: variables belong to the moment of the start.
+    """
+
+    name: str
+    load_state: str = "not-found"
+    fragment: str = ""
+    dropins: tuple[str, ...] = ()
+    stamp: tuple[tuple[str, int], ...] = ()
+    description: str = ""
+    after: tuple[str, ...] = ()
+    wanted_by: tuple[str, ...] = ()
+    type: str = "simple"
+    argv: tuple[str, ...] = ()
+    ignore_failure: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+    environment_files: tuple[EnvironmentFile, ...] = ()
+    working_directory: str = "/"
+    restart: str = "no"
+    restart_s: float = 0.1
+    stop_s: float = 90.0
+    start_s: float = 90.0
+    kill_mode: str = "control-group"
+    remain_after_exit: bool = False
+    burst: int = 5
+    interval_s: float = 10.0
+    problem: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name systemd gives it in messages: `a.service - What it is`."""
+        return f"{self.name} - {self.description}" if self.description else self.name
+
+
+def parse_sections(text: str) -> list[tuple[str, str, str]]:
+    """(section, key, value) in order; comments and blank lines dropped, continuation lines joined."""
+    found: list[tuple[str, str, str]] = []
+    section = ""
+    for line in _logical_lines(text):
+        if line.startswith("[") and line.endswith("]"):
+            section = line[1:-1]
+        elif "=" in line:
+            key, _, value = line.partition("=")
+            found.append((section, key.strip(), value.strip()))
+    return found
+
+
+def _logical_lines(text: str) -> Iterable[str]:
+    held = ""
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line.startswith(("#", ";")) or (not line and not held):
+            continue
+        if line.endswith("\\"):
+            held += line[:-1] + " "
+            continue
+        yield (held + line).strip()
+        held = ""
+    if held:
+        yield held.strip()
+
+
+def load_unit(directory: Path, name: str) -> UnitFile:
+    """The unit of that name in `directory`, with `NAME.d/*.conf` in name order; never raises for what is in it."""
+    path = directory / name
+    if not path.exists():
+        return UnitFile(name)
+    if path.resolve() == Path("/dev/null"):
+        return UnitFile(name, "masked", fragment=str(path))
+    dropins = tuple(sorted((directory / f"{name}.d").glob("*.conf")))
+    sources = (path, *dropins)
+    unit = UnitFile(name, "loaded", str(path), tuple(map(str, dropins)), stamp_of(sources))
+    try:
+        settings = collect(entry for source in sources for entry in parse_sections(_text(source)))
+        return configure(unit, settings)
+    except (OSError, ValueError) as error:
+        return replace(unit, load_state="bad-setting", problem=str(error))
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as stream:
+        return stream.read(_LIMIT_BYTES).decode("utf-8", "replace")
+
+
+def stamp_of(paths: Iterable[Path]) -> tuple[tuple[str, int], ...]:
+    """Path and modification time in ns (0 where the file is gone)."""
+    return tuple((str(path), _mtime_ns(path)) for path in paths)
+
+
+def _mtime_ns(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def needs_reload(directory: Path, unit: UnitFile) -> bool:
+    """Whether the files on disk are other than the ones this unit was loaded from."""
+    if unit.load_state == "not-found":
+        return False
+    now = (directory / unit.name, *sorted((directory / f"{unit.name}.d").glob("*.conf")))
+    return stamp_of(now) != (unit.stamp or stamp_of(now))
+
+
+def collect(entries: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str], list[str]]:
+    """Values by (section, key): lists gather and an empty value resets them, of the others the last counts."""
+    settings: dict[tuple[str, str], list[str]] = {}
+    for section, key, value in entries:
+        held = settings.setdefault((section, key), [])
+        if key not in _COLLECTED or not value:
+            held.clear()
+        if value:
+            held.append(value)
+    return settings
+
+
+def configure(unit: UnitFile, settings: Mapping[tuple[str, str], list[str]]) -> UnitFile:
+    """The unit with its settings; ValueError for one that cannot be used."""
+
+    def one(section: str, key: str, default: str) -> str:
+        return (settings.get((section, key)) or [default])[-1]
+
+    def listed(section: str, key: str) -> tuple[str, ...]:
+        return tuple(word for value in settings.get((section, key), ()) for word in split_words(value))
+
+    argv, ignore = _exec_start(settings.get(("Service", "ExecStart"), []))
+    return replace(
+        unit,
+        description=one("Unit", "Description", ""),
+        after=listed("Unit", "After"),
+        wanted_by=listed("Install", "WantedBy"),
+        type=_choice("Type", one("Service", "Type", "simple"), _TYPES),
+        argv=argv,
+        ignore_failure=ignore,
+        environment=_assignments(listed("Service", "Environment")),
+        environment_files=tuple(map(_environment_file, settings.get(("Service", "EnvironmentFile"), ()))),
+        working_directory=one("Service", "WorkingDirectory", "/"),
+        restart=_choice("Restart", one("Service", "Restart", "no"), _RESTARTS),
+        restart_s=parse_span(one("Service", "RestartSec", "100ms")),
+        stop_s=_stop_span(one("Service", "TimeoutStopSec", one("Service", "TimeoutSec", "90"))),
+        start_s=_stop_span(one("Service", "TimeoutStartSec", one("Service", "TimeoutSec", "90"))),
+        kill_mode=_choice("KillMode", one("Service", "KillMode", "control-group"), _KILL_MODES),
+        remain_after_exit=parse_boolean(one("Service", "RemainAfterExit", "no")),
+        burst=int(one("Unit", "StartLimitBurst", "5")),
+        interval_s=parse_span(one("Unit", "StartLimitIntervalSec", "10")),
+    )
+
+
+def _choice(key: str, value: str, known: set[str]) -> str:
+    if value not in known:
+        raise ValueError(f"{key}={value}: the lab knows {', '.join(sorted(known))}")
+    return value
+
+
+def _stop_span(text: str) -> float:
+    return parse_span(text) or float("inf")  # 0 switches the limit off
+
+
+def _exec_start(commands: list[str]) -> tuple[tuple[str, ...], bool]:
+    if len(commands) != 1:
+        raise ValueError(f"Service has {len(commands)} ExecStart= settings, wanted one")
+    command = commands[0]
+    bare = command.lstrip("-@:+!")
+    argv = split_words(bare)
+    if not argv or not argv[0].startswith("/"):
+        raise ValueError(f"ExecStart={command}: wanted an absolute path")
+    return argv, "-" in command[: len(command) - len(bare)]
+
+
+def _assignments(words: Iterable[str]) -> dict[str, str]:
+    return {name: value for name, _, value in (word.partition("=") for word in words if is_assignment(word))}
+
+
+def _environment_file(value: str) -> EnvironmentFile:
+    return EnvironmentFile(value.removeprefix("-"), value.startswith("-"))
+
+
+def parse_environment_file(text: str) -> dict[str, str]:
+    """Assignments of an EnvironmentFile; `export A=1` is none (systemd.exec(5)), and is left out."""
+    found: dict[str, str] = {}
+    for line in _logical_lines(text):
+        name, _, value = line.partition("=")
+        if is_assignment(f"{name}=") and "=" in line:
+            found[name] = _unquote(value.strip())
+    return found
+
+
+def _unquote(value: str) -> str:
+    quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if quoted else value
+
+
+def environment_of(unit: UnitFile) -> dict[str, str]:
+    """Environment= and then every EnvironmentFile=; OSError where a wanted file cannot be read."""
+    found = dict(unit.environment)
+    for source in unit.environment_files:
+        try:
+            found |= parse_environment_file(_text(Path(source.path)))
+        except OSError:
+            if not source.optional:
+                raise
+    return found
+
+
+def command_of(unit: UnitFile, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """ExecStart with `$NAME` (split into words), `${NAME}` and the specifiers %n %N %h %% filled in."""
+    first, *rest = (_specifiers(unit, word) for word in unit.argv)
+    return (first, *(part for word in rest for part in _expand(word, environment)))
+
+
+def _specifiers(unit: UnitFile, word: str) -> str:
+    stem = unit.name.removesuffix(".service")
+    table = {"%n": unit.name, "%N": stem, "%p": stem, "%h": str(Path.home()), "%%": "%"}
+    pieces = []
+    at = 0
+    while at < len(word):
+        pair = word[at : at + 2]
+        pieces.append(table.get(pair, word[at]))
+        at += 2 if pair in table else 1
+    return "".join(pieces)
+
+
+def _expand(word: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    name = word[1:]
+    if word.startswith("$") and name.isidentifier():
+        return tuple(environment.get(name, "").split())
+    for known in {part.split("}")[0] for part in word.split("${")[1:]}:
+        word = word.replace(f"${{{known}}}", environment.get(known, ""))
+    return (word,)
+
+
+def names_in(directory: Path) -> tuple[str, ...]:
+    """The service units of a directory, in name order."""
+    return tuple(sorted(entry.name for entry in directory.glob("*.service")))
