@@ -1,0 +1,187 @@
+"""The options of `bench`, named as sglang.bench_serving and `vllm bench serve` name theirs, and what they mean."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runbook.load.bench.settings import Settings
+from runbook.load.bench.slo import Slo
+from runbook.load.bench.workload import UNCAPPED, Workload
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+_CONCURRENCY = "1,8,32,64,80"
+
+
+class BadArguments(ValueError):
+    """The command line makes no sense; `str()` says which option."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `bench`."""
+    add = parser.add_argument
+    add("--base-url", required=True, help="the endpoint, with or without /v1")
+    add("--model", required=True, help="the served model's name")
+    add("--concurrency", default=None, metavar="N,N", help=f"levels of the sweep (default {_CONCURRENCY})")
+    add(
+        "--max-concurrency",
+        type=int,
+        default=None,
+        metavar="N",
+        help="one level; with --request-rate its limit",
+    )
+    add(
+        "--request-rate",
+        type=float,
+        default=math.inf,
+        metavar="R",
+        help="Poisson arrivals a second (default: closed loop)",
+    )
+    add(
+        "--num-prompts",
+        type=int,
+        default=None,
+        metavar="N",
+        help="requests per level and repeat (default: by --budget)",
+    )
+    add("--random-input-len", type=int, default=350, metavar="TOKENS")
+    add("--random-output-len", type=int, default=256, metavar="TOKENS")
+    add("--repeats", type=int, default=5, metavar="N", help="times every level is measured (default 5)")
+    add("--budget", type=float, default=60.0, metavar="SECONDS", help="time for the whole sweep (default 60)")
+    add(
+        "--duration",
+        type=float,
+        default=None,
+        metavar="SECONDS",
+        help="send for so long at every level and repeat",
+    )
+    add("--seed", type=int, default=0, help="of filler words and arrivals; prompts never repeat between runs")
+    add("--slo", default="", metavar="ttft=MS,tpot=MS", help="limits for goodput")
+    add("--extra-body", default="{}", metavar="JSON", help="added to every request")
+    add(
+        "--metrics-url",
+        action="append",
+        default=None,
+        metavar="URL",
+        help="a server's /metrics; default BASE/metrics",
+    )
+    add("--api-key-env", default=None, metavar="NAME", help="variable that holds the API key")
+    add("--timeout", type=float, default=600.0, metavar="SECONDS", help="for one request")
+    add(
+        "--client-cpu",
+        type=float,
+        default=0.8,
+        metavar="SHARE",
+        help="of a core, above it the client is the limit",
+    )
+    add(
+        "--client-lag",
+        type=float,
+        default=0.1,
+        metavar="SHARE",
+        help="of the median gap, likewise for the loop's lag",
+    )
+    add(
+        "--output-file",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="result and every request, as JSON lines",
+    )
+    add("--against", type=Path, default=None, metavar="FILE", help="a result to compare with")
+    add(
+        "--max-regression",
+        type=float,
+        default=0.10,
+        metavar="SHARE",
+        help="allowed loss against it (default 0.10)",
+    )
+    add("--accept", default=None, metavar="TEXT", help="declares a loss as known and lets it pass")
+    add("--jsonl", action="store_true", help="progress and result as JSON lines on stdout")
+
+
+def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
+    """The settings a parsed command line means. Raises BadArguments."""
+    rate = None if math.isinf(args.request_rate) else args.request_rate
+    _expect(rate is None or rate > 0, f"--request-rate: should be above 0, found {rate}")
+    for name in (
+        "random_input_len",
+        "random_output_len",
+        "repeats",
+        "num_prompts",
+        "budget",
+        "duration",
+        "timeout",
+    ):
+        value = getattr(args, name)
+        _expect(value is None or value > 0, f"--{name.replace('_', '-')}: should be above 0, found {value}")
+    return Settings(
+        base_url=args.base_url,
+        workload=Workload(
+            model=args.model,
+            concurrencies=_levels(args.concurrency, args.max_concurrency, rate),
+            input_tokens=args.random_input_len,
+            output_tokens=args.random_output_len,
+            request_rate=rate,
+            extra_body=_extra_body(args.extra_body),
+        ),
+        repeats=args.repeats,
+        seed=args.seed,
+        budget_s=args.budget,
+        requests=args.num_prompts,
+        duration_s=args.duration,
+        slo=_slo(args.slo),
+        api_key=_api_key(args.api_key_env, environ),
+        metrics_urls=tuple(args.metrics_url or ["/metrics"]),
+        deadline_s=args.timeout,
+        max_cpu=args.client_cpu,
+        max_lag=args.client_lag,
+    )
+
+
+def _levels(listed: str | None, cap: int | None, rate: float | None) -> tuple[int, ...]:
+    _expect(listed is None or cap is None, "--concurrency and --max-concurrency: give one of them")
+    if listed is None and cap is None and rate is not None:
+        return (UNCAPPED,)
+    text = listed or str(cap or _CONCURRENCY)
+    try:
+        levels = tuple(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        raise BadArguments(
+            f"--concurrency: should be whole numbers parted by commas, found {text!r}"
+        ) from None
+    _expect(min(levels) > 0, f"--concurrency: should be above 0, found {text}")
+    return levels
+
+
+def _extra_body(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise BadArguments(f"--extra-body: should be a JSON object, {error}") from None
+    _expect(isinstance(document, dict), f"--extra-body: should be a JSON object, found {text[:80]}")
+    return dict(document)
+
+
+def _slo(text: str) -> Slo | None:
+    try:
+        return Slo.parse(text) if text else None
+    except ValueError as error:
+        raise BadArguments(str(error)) from None
+
+
+def _api_key(name: str | None, environ: Mapping[str, str]) -> str | None:
+    if name is None:
+        return None
+    _expect(bool(environ.get(name)), f"--api-key-env: {name} is not set here")
+    return environ[name]
+
+
+def _expect(holds: bool, message: str) -> None:
+    if not holds:
+        raise BadArguments(message)

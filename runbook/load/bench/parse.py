@@ -1,0 +1,101 @@
+"""Raw reads of one stream → its record. Every event carries the stamp of the read that completed it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runbook.load.bench.request import RequestRecord
+from runbook.load.sse import OversizedEventError, SseParser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from runbook.load.bench.request import RawStream
+
+_CONTENT_KEYS = ("content", "reasoning_content", "reasoning", "tool_calls")
+
+
+@dataclass(slots=True)
+class _Reading:
+    arrivals: list[float] = field(default_factory=list)
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    finish: str | None = None
+    failure: str = ""
+    detail: str = ""
+
+
+def record(raw: RawStream) -> RequestRecord:
+    """The record of a finished stream. A failure of the transport outranks what the bytes say."""
+    reading = _Reading()
+    try:
+        _read(raw.reads, reading)
+    except (ValueError, OversizedEventError) as error:
+        reading.failure, reading.detail = "badstream", str(error)
+    failure, detail = (raw.failure, raw.detail) if raw.failure else _judge(reading)
+    details = _mapping(reading.usage.get("prompt_tokens_details"))
+    return RequestRecord(
+        index=raw.index,
+        intended=raw.intended,
+        sent=raw.sent,
+        ended=raw.ended,
+        first_byte=raw.reads[0][0] if raw.reads else None,
+        arrivals=tuple(reading.arrivals),
+        prompt_tokens=_count(reading.usage.get("prompt_tokens")),
+        completion_tokens=_count(reading.usage.get("completion_tokens")),
+        cached_tokens=_count(details.get("cached_tokens")),
+        finish=reading.finish,
+        failure=failure,
+        detail=detail[:200],
+    )
+
+
+def _judge(reading: _Reading) -> tuple[str, str]:
+    if reading.failure:
+        return reading.failure, reading.detail
+    if reading.finish is None:
+        return "cut", "the stream ended without a finish_reason"
+    if not reading.arrivals:
+        return "empty", f"no content event, finish_reason {reading.finish!r}"
+    return "", ""
+
+
+def _read(reads: Iterable[tuple[float, bytes]], reading: _Reading) -> None:
+    parser = SseParser()
+    stamp = 0.0
+    for stamp, chunk in reads:
+        for event in parser.feed(chunk):
+            _take(event.data, stamp, reading)
+    for event in parser.close():
+        _take(event.data, stamp, reading)
+
+
+def _take(data: bytes, stamp: float, reading: _Reading) -> None:
+    if data.strip() == b"[DONE]":
+        return
+    document = _mapping(json.loads(data))
+    if "error" in document:
+        reading.failure, reading.detail = "streamerror", json.dumps(document["error"])[:200]
+        return
+    if usage := _mapping(document.get("usage")):
+        reading.usage = usage
+    choices = document.get("choices")
+    for choice in choices if isinstance(choices, list) else []:
+        _take_choice(_mapping(choice), stamp, reading)
+
+
+def _take_choice(choice: Mapping[str, Any], stamp: float, reading: _Reading) -> None:
+    delta = _mapping(choice.get("delta"))
+    if any(delta.get(key) for key in _CONTENT_KEYS):
+        reading.arrivals.append(stamp)
+    if isinstance(finish := choice.get("finish_reason"), str):
+        reading.finish = finish
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,136 @@
+"""A whole bench, top to bottom: preflight, warm-up, plan, the repeats in turn, the result."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from runbook.load.bench.assemble import levels
+from runbook.load.bench.fingerprint import fingerprint
+from runbook.load.bench.judge import findings
+from runbook.load.bench.plan import BenchPlan, Slot, plan_by_budget, plan_by_duration, plan_by_number
+from runbook.load.bench.preflight import preflight
+from runbook.load.bench.prompts import Prompts, prompts
+from runbook.load.bench.result import BenchResult
+from runbook.load.bench.server import server_facts
+from runbook.load.bench.slotrun import run_slot
+from runbook.load.bench.warmup import Wave, warmup_tokens, wave, wave_requests
+from runbook.load.client import open_client
+from runbook.load.outcome import worst
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import httpx
+
+    from runbook.load.bench.settings import Settings
+    from runbook.load.bench.slotrun import SlotRun
+
+_OVERTIME = 2.0  # a sweep is stopped at this multiple of its expected time, plus a minute
+
+
+class Say(Protocol):
+    """Hears what goes on: a text for people, numbers for listeners that draw."""
+
+    def __call__(self, text: str, /, **fields: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The result and the runs it was made of."""
+
+    result: BenchResult
+    runs: tuple[SlotRun, ...]
+
+
+async def run_bench(settings: Settings, say: Say) -> Bench:
+    """Bench an endpoint. Raises PreflightFailed before any load, where the endpoint is not fit for it."""
+    started, started_at = time.perf_counter(), time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
+    async with open_client(
+        settings.base_url,
+        api_key=settings.api_key,
+        connections=settings.connections,
+        read_timeout_s=settings.stall_s,
+    ) as client:
+        await preflight(client, settings)
+        server = await server_facts(client)
+        made, waves = await _warm_up(client, settings, say)
+        plan = plan_of(
+            settings, {level: wave.seconds for level, wave in waves.items()}, time.perf_counter() - started
+        )
+        for line in plan.lines():
+            say(line, expected_s=plan.expected_s)
+        runs = await _run(client, settings, made, plan, say)
+    measured = levels(runs, settings)
+    found = findings(measured)
+    result = BenchResult(
+        fingerprint=fingerprint(settings.workload, server),
+        levels=measured,
+        findings=tuple(found),
+        outcome=worst(finding.outcome for finding in found),
+        wall_s=round(time.perf_counter() - started, 3),
+        started_at=started_at,
+        slo=settings.slo.to_json() if settings.slo else {},
+    )
+    return Bench(result, tuple(runs))
+
+
+def plan_of(settings: Settings, wave_s: Mapping[int, float], spent_s: float) -> BenchPlan:
+    """The plan for waves that take `wave_s` seconds; `spent_s` of the budget is gone already."""
+    rate, repeats = settings.workload.request_rate, settings.repeats
+    if settings.duration_s is not None:
+        return plan_by_duration(wave_s, repeats=repeats, duration_s=settings.duration_s)
+    if settings.requests is not None or settings.budget_s is None:
+        return plan_by_number(wave_s, repeats=repeats, requests=settings.requests, request_rate=rate)
+    left_s = max(settings.budget_s - spent_s, 1e-3)
+    if rate is None:
+        return plan_by_budget(wave_s, repeats=repeats, budget_s=left_s)
+    share_s = left_s / (len(wave_s) * repeats) - max(wave_s.values())
+    return plan_by_duration(wave_s, repeats=repeats, duration_s=max(share_s, 1.0))
+
+
+async def _warm_up(
+    client: httpx.AsyncClient, settings: Settings, say: Say
+) -> tuple[Prompts, dict[int, Wave]]:
+    made = prompts(secrets.token_hex(8), settings.workload.input_tokens, seed=settings.seed)
+    short = replace(
+        settings,
+        workload=replace(
+            settings.workload, output_tokens=warmup_tokens(settings.workload.output_tokens), request_rate=None
+        ),
+    )
+    waves: dict[int, Wave] = {}
+    for level in settings.workload.concurrencies:
+        say(f"warm-up at concurrency {level}", concurrency=level)
+        requests = wave_requests(level)
+        run = await run_slot(client, short, made, Slot(requests, -1, requests, 0.0))
+        waves[level] = wave(run.records, settings.workload.output_tokens)
+        if seen := waves[level].prompt_tokens:
+            made = made.adjusted(settings.workload.input_tokens, seen)
+    return made, waves
+
+
+async def _run(
+    client: httpx.AsyncClient, settings: Settings, made: Prompts, plan: BenchPlan, say: Say
+) -> list[SlotRun]:
+    """The slots in order; those left when the time has run out by far are not run, and their levels say so."""
+    started = time.perf_counter()
+    limit_s = _OVERTIME * max(plan.expected_s, plan.budget_s or 0.0) + 60
+    runs: list[SlotRun] = []
+    for slot in plan.slots:
+        if time.perf_counter() - started > limit_s:
+            say(f"stopped after {limit_s:.0f} s: twice the expected time", done=len(runs), of=len(plan.slots))
+            break
+        where = f"concurrency {slot.concurrency}, repeat {slot.repeat + 1} of {settings.repeats}"
+
+        def told(done: int, sent: int, where: str = where, slot: Slot = slot) -> None:
+            elapsed = time.perf_counter() - started
+            say(
+                f"{where}: {done} of {slot.requests or sent} requests, {elapsed:.0f} of {plan.expected_s:.0f} s",
+                concurrency=slot.concurrency, repeat=slot.repeat, done=done, sent=sent, elapsed_s=elapsed,
+            )  # fmt: skip
+
+        runs.append(await run_slot(client, settings, made, slot, told))
+    return runs
