@@ -9,23 +9,25 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import random
 import signal
 import sys
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from runbook.lab.model.batch import Batch, Pace
+from runbook.lab.model.batch import CHUNKS_S, Batch, Pace
 from runbook.lab.model.counters import Counters
 from runbook.lab.model.endpoint import Endpoint
 from runbook.lab.model.engine import ROLES, Engine, Serving
+from runbook.lab.model.race import Race, never
 from runbook.lab.model.switches import read_switches
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
     from typing import Any
 
-    from runbook.lab.model.switches import Switches
+from runbook.lab.model.switches import Switches
 
 DRAIN_S = 0.5
 PACE_TOK_S = 250.0
@@ -52,6 +54,9 @@ def parse_arguments(argv: Sequence[str] | None) -> tuple[Serving, float]:
     parser.add_argument("--model-path", default="")
     parser.add_argument("--pace-tok-s", type=float, default=PACE_TOK_S, help="tokens/s of one sequence alone")
     parser.add_argument(
+        "--chunks-s", type=float, default=CHUNKS_S, help="events/s above which tokens share one"
+    )
+    parser.add_argument(
         "--start-delay-s", type=float, default=0.0, help="seconds of 503 after the port is open"
     )
     found = vars(parser.parse_args(argv))
@@ -77,7 +82,10 @@ def build(serving: Serving, switches: Switches) -> Engine:
     """The engine with its batch, wired as the switches say."""
     counters = Counters()
     pace = Pace(serving.pace_tok_s, overlap=switches.overlap, slow=switches.slow)
-    return Engine(serving, switches, Batch(pace, counters, lambda running: None), counters)
+    race = Race(random.Random(switches.seed))
+    strike = race.strike if switches.races else never
+    batch = Batch(pace, counters, strike, chunks_s=serving.chunks_s)
+    return Engine(serving, switches, batch, counters)
 
 
 def retitle(title: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from runbook.lab.model.sequence import Sequence
 
 MAX_RUNNING = 128
+CHUNKS_S = 4000.0
 OVERLAP_OFF_COST = 1.04
 """A step without the second stream, relative to one with it: the price of the fix."""
 
@@ -41,7 +43,9 @@ class Pace:
 class Batch:
     """The running sequences and the queue before them.
 
-    `strike` sees the running sequences before every step and may splice their plans.
+    `strike` sees the running sequences before every step and may splice their plans. Up to `chunks_s` events a
+    second every token is an event of its own; above it a sequence's tokens are sent some at a time in one event, as
+    SGLang's own front end does under load.
     """
 
     def __init__(
@@ -51,10 +55,12 @@ class Batch:
         strike: Callable[[list[Sequence]], None],
         *,
         max_running: int = MAX_RUNNING,
+        chunks_s: float = CHUNKS_S,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._pace, self._counters, self._strike = pace, counters, strike
-        self.max_running, self._clock = max_running, clock
+        self._chunks_s, self._clock = chunks_s, clock
+        self.max_running = max_running
         self._queue: deque[Sequence] = deque()
         self._running: list[Sequence] = []
         self._wake = asyncio.Event()
@@ -65,27 +71,28 @@ class Batch:
         self._wake.set()
         self._count()
 
-    def step(self) -> None:
-        """One decode step: admit, let the race strike, emit a token for every running sequence."""
+    def step(self) -> float:
+        """One decode step: admit, let the race strike, a token for every running sequence; returns its seconds."""
         self._admit()
         self._strike(self._running)
-        produced = 0
         for sequence in self._running:
             if not sequence.ended:
-                produced += sequence.decode()
-        self._counters.generation_tokens += produced
+                self._counters.generation_tokens += sequence.decode()
+        return self._pace.step_s(len(self._running))
 
-    def flush(self) -> None:
-        """Send what was said, and let go of the sequences that ended."""
+    def flush(self, step_s: float) -> None:
+        """Send what has waited long enough, and let go of the sequences that ended."""
+        together = math.ceil(len(self._running) / (step_s * self._chunks_s))
         for sequence in self._running:
-            sequence.flush()
+            if sequence.ended or len(sequence.unsaid) >= together or sequence.position == 1:
+                sequence.flush()
         self._running = [sequence for sequence in self._running if not sequence.ended]
         self._count()
 
     async def run(self) -> None:
         """Step by absolute deadlines for ever, so that a late wake-up does not slow the pace.
 
-        Steps that fall due together are sent together. Time lost beyond 0.25 s is not made up: then this
+        Steps that fall due together are done together. Time lost beyond 0.25 s is not made up: then this
         machine, not the timetable, sets the pace.
         """
         deadline = self._clock()
@@ -93,8 +100,7 @@ class Batch:
             if not self._running and not self._queue:
                 await self._idle()
                 deadline = self._clock()
-            deadline = max(deadline, self._clock() - _MAX_BEHIND_S)
-            deadline = self._catch_up(deadline)
+            deadline = self._catch_up(max(deadline, self._clock() - _MAX_BEHIND_S))
             await asyncio.sleep(max(0.0, deadline - self._clock()))
 
     def close(self) -> None:
@@ -103,11 +109,12 @@ class Batch:
             sequence.abort()
 
     def _catch_up(self, deadline: float) -> float:
-        now = self._clock()
+        now, step_s = self._clock(), 0.0
         while deadline <= now and (self._running or self._queue):
-            self.step()
-            deadline += self._pace.step_s(len(self._running))
-        self.flush()
+            step_s = self.step()
+            deadline += step_s
+        if step_s:
+            self.flush(step_s)
         return deadline
 
     async def _idle(self) -> None:

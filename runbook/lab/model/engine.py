@@ -41,6 +41,7 @@ class Serving:
     served_model_name: str
     model_path: str
     pace_tok_s: float
+    chunks_s: float
 
 
 class Engine:

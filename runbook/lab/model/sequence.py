@@ -23,7 +23,7 @@ class Voice(Protocol):
     @property
     def finished(self) -> bool: ...
     def start(self) -> bytes: ...
-    def say(self, token: int) -> bytes: ...
+    def say(self, tokens: list[int]) -> bytes: ...
     def end(self, *, length: bool) -> bytes: ...
 
 
@@ -47,7 +47,10 @@ class Sequence:
     when everything was said, False when the client left.
     """
 
-    __slots__ = ("_ignore_eos", "_limit", "_pending", "_send", "_voice", "done", "ended", "plan", "position")
+    __slots__ = (
+        "_ignore_eos", "_length", "_limit", "_opening", "_send", "_voice",
+        "done", "ended", "plan", "position", "unsaid",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -60,42 +63,41 @@ class Sequence:
     ) -> None:
         self.plan = plan
         self.position = 0
+        self.unsaid: list[int] = []
         self.ended = False
         self.done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._voice, self._send = voice, send
-        self._limit, self._ignore_eos = limit, ignore_eos
-        self._pending: list[bytes] = [voice.start()]
+        self._limit, self._ignore_eos, self._length = limit, ignore_eos, False
+        self._opening = voice.start()
 
     def decode(self) -> bool:
         """One decode step; returns whether it produced a token."""
-        token = self.plan[self.position] if self.position < len(self.plan) else EOS
-        if token == EOS and not (self._ignore_eos and self.position < len(self.plan)):
-            self._end(length=False)
+        token = self.plan[self.position] if self.position < len(self.plan) else None
+        if token is None or (token == EOS and not self._ignore_eos):
+            self.ended = True
             return False
         self.position += 1
-        self._pending.append(self._voice.say(token))
-        if self.position >= self._limit or self._voice.finished:
-            self._end(length=not self._voice.finished)
+        self.unsaid.append(token)
+        if self.position >= self._limit:
+            self.ended = self._length = True
         return True
 
     def flush(self) -> None:
-        """Send what the steps since the last flush have said."""
-        said = b"".join(self._pending)
-        self._pending.clear()
+        """Say the tokens of the steps since the last flush, and where the sequence ended the end."""
+        said = self._opening + self._voice.say(self.unsaid)
+        self._opening, self.unsaid = b"", []
+        self.ended = self.ended or self._voice.finished
+        if self.ended:
+            said += self._voice.end(length=self._length)
         if said and not self._send(said):
-            self.ended = True
-            self._settle(False)
+            self.abort()
         elif self.ended:
             self._settle(True)
 
     def abort(self) -> None:
-        """End without a word, as when the process stops."""
+        """End without a word: the client left, or the process stops."""
         self.ended = True
         self._settle(False)
-
-    def _end(self, *, length: bool) -> None:
-        self._pending.append(self._voice.end(length=length))
-        self.ended = True
 
     def _settle(self, whole: bool) -> None:
         if not self.done.done():

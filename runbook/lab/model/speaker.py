@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from runbook.lab.model.rooms import Prefilled
 
 DONE = b"data: [DONE]\n\n"
-_NO_TEXT: list[int] = []
 
 
 class Speaker:
@@ -54,9 +53,9 @@ class Speaker:
         """The first chunk: the role."""
         return self._render(InferenceChunk.ready(prompt_usage=self._usage))
 
-    def say(self, token: int) -> bytes:
-        """What the client gets for one token: often one event, sometimes none or several."""
-        return self._render(InferenceChunk.tokens((token,)))
+    def say(self, tokens: list[int]) -> bytes:
+        """What the client gets for these tokens: often one event, sometimes none or several."""
+        return self._render(InferenceChunk.tokens(tokens)) if tokens else b""
 
     def end(self, *, length: bool) -> bytes:
         """The last events, `[DONE]` included; for a request without stream the whole document."""
