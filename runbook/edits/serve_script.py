@@ -1,0 +1,160 @@
+"""Serve scripts: what environment a shell script gives the server it launches, and how to change exactly that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from runbook.edits.shell import changes, environment, parser
+from runbook.edits.shell.reparse import reparse
+from runbook.edits.shell.script import parse
+from runbook.edits.shell.splices import apply, collide
+from runbook.edits.shell.words import NAME
+from runbook.errors import EditRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from runbook.edits.shell.environment import Environment
+    from runbook.edits.shell.script import Script
+    from runbook.edits.shell.sites import Site
+
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+_WORDS = frozenset({"export", "declare", "typeset", "readonly", "set", "unset", "exec", "env", "source", "."})
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One place that gives a variable a value: `raw` as written, `value` after unquoting (None: known at run time).
+
+    `where` says how it stands: export, declare -x, assignment, set -a, prefix, env, or the construct it is under.
+    """
+
+    name: str
+    line: int
+    raw: str
+    value: str | None
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptEnvironment:
+    """What the launched process gets from the script.
+
+    `values` maps each exported, prefix or env variable to its literal value, or None when only a run can tell.
+    `unreadable` maps names that cannot be decided to the reason (under `*`: any name may be concerned).
+    `launch` holds the launched command's words without wrappers (None for a dynamic word), or is None when no
+    top-level command launches. `sources` are the files the script sources, as written.
+    """
+
+    values: Mapping[str, str | None]
+    assignments: tuple[Assignment, ...]
+    launch_line: int | None
+    launch: tuple[str | None, ...] | None
+    sources: tuple[str, ...]
+    unreadable: Mapping[str, str]
+
+
+def read(text: str) -> ScriptEnvironment:
+    """What the launched process would get from the script, from its text alone.
+
+    Raises EditRefusedError for text that cannot be read as a shell script.
+    """
+    source = parser.encode(text)
+    parser.refuse_foreign(source)
+    return _described(environment.read(parse(source)))
+
+
+def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] = ()) -> str:
+    """The script with each name of `set` given its literal value and each of `unset` taken away, for the launched process.
+
+    The text is returned as it is where that holds already; bytes outside the change survive exactly. Raises
+    EditRefusedError, with the line, where the change cannot be made and proved on the script's own syntax tree.
+    """
+    _refuse_names(set, unset)
+    source = parser.encode(text)
+    parser.refuse_foreign(source)
+    parser.second_opinion(source)
+    script = parse(source)
+    found = environment.read(script)
+    _refuse_redefined(script)
+    splices = changes.plan(found, set, unset)
+    if not splices:
+        return text
+    if collide(splices):
+        return edit(edit(text, unset=unset), set=set)
+    edited = apply(source, splices)
+    parser.second_opinion(edited)
+    _prove(found, environment.read(reparse(script, splices)), set, unset)
+    return parser.decode(edited)
+
+
+def _described(found: Environment) -> ScriptEnvironment:
+    launch, script = found.launch, found.script
+    own = launch.sites if launch else ()
+    names = dict.fromkeys((*found.placed, *(site.name for site in own)))
+    standings = {name: found.standing(name) for name in names}
+    unreadable = {name: _where(s.doubt) for name, s in standings.items() if s.doubt}
+    if found.wild:
+        unreadable["*"] = _where(found.wild[-1].site)
+    placed = [p.site for sites in found.placed.values() for p in sites if p.site.act in ("assign", "append")]
+    ordered = sorted((*placed, *own), key=lambda site: site.token)
+    return ScriptEnvironment(
+        values={name: s.value for name, s in standings.items() if s.present and not s.doubt},
+        assignments=tuple(
+            Assignment(site.name, site.line, script.text(site.token), site.value, site.where)
+            for site in ordered
+        ),
+        launch_line=launch.line if launch else None,
+        launch=tuple(word.text for word in launch.argv) if launch and launch.argv else None,
+        sources=tuple(source for statement in script.statements for source in statement.sources),
+        unreadable=unreadable,
+    )
+
+
+def _refuse_names(wanted: Mapping[str, str], unwanted: Collection[str]) -> None:
+    for name in (*wanted, *unwanted):
+        if not NAME.match(name):
+            raise EditRefusedError(f"{name!r} is no shell variable name; use letters, digits and underscores")
+        if name in wanted and name in unwanted:
+            raise EditRefusedError(f"{name} is both set and unset; ask for one of them")
+    for name, value in wanted.items():
+        if "\0" in value:
+            raise EditRefusedError(f"the value of {name} holds a NUL, which no environment can carry")
+
+
+def _refuse_redefined(script: Script) -> None:
+    """A script that gives the words we stand on another meaning cannot be read by them."""
+    for statement in script.statements:
+        for name in statement.functions:
+            if name in _WORDS:
+                raise EditRefusedError(
+                    f"the function {name} replaces the builtin; rename it, or edit by hand",
+                    line=statement.line,
+                )
+
+
+def _prove(
+    before: Environment, after: Environment, wanted: Mapping[str, str], unwanted: Collection[str]
+) -> None:
+    """Hold the edited script against what was asked: the tree says so, nothing else moved, a second edit is idle."""
+    for name in {*before.names(), *after.names(), *wanted, *unwanted}:
+        standing = after.standing(name)
+        if standing.doubt and (name in wanted or name in unwanted):
+            raise changes.refusal(standing.doubt)
+        if name in wanted:
+            right = standing.present and standing.value == wanted[name]
+        elif name in unwanted:
+            right = not standing.present
+        else:
+            right = standing.same(before.standing(name))
+        if not right:
+            raise EditRefusedError(f"could not prove the edit of {name}; edit the script by hand")
+    if changes.plan(after, wanted, unwanted):
+        raise EditRefusedError("a second edit would change the script again; edit it by hand")
+
+
+def _where(site: Site) -> str:
+    return f"line {site.line}: {changes.reason(site)}"

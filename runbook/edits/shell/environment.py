@@ -1,0 +1,190 @@
+"""The environment a script gives its launched process, name by name, and what keeps us from being sure of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runbook.edits.shell.launch import find
+from runbook.edits.shell.sites import Site
+from runbook.edits.shell.traversal import FUNCTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runbook.edits.shell.launch import Launch
+    from runbook.edits.shell.script import Script
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A site and the position of its statement; the launch's own sites stand at the launch."""
+
+    site: Site
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one variable stands at the launch.
+
+    `present`: the process gets it; `value`: its literal text, None when only known at run time. `doubt` is the place
+    that makes the answer uncertain. `exported` is the attribute alone, whether or not a value was given.
+    """
+
+    present: bool = False
+    value: str | None = None
+    exported: bool = False
+    assigned: bool = False
+    doubt: Site | None = None
+    readonly: bool = False
+
+    def same(self, other: Standing) -> bool:
+        """Whether the process gets the same, as far as the text tells."""
+        alike = (self.present, self.value, self.exported) == (other.present, other.value, other.exported)
+        return alike and (self.doubt is None) == (other.doubt is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Every site of a script by name, in order, up to the launch."""
+
+    script: Script
+    launch: Launch | None
+    placed: dict[str, tuple[Placed, ...]]
+    wild: tuple[Placed, ...]
+    nounset: bool
+
+    def sites(self, name: str) -> tuple[Placed, ...]:
+        return self.placed.get(name, ())
+
+    def names(self) -> frozenset[str]:
+        """Every name the script touches up to the launch."""
+        own = self.launch.sites if self.launch else ()
+        return frozenset((*self.placed, *(site.name for site in own)))
+
+    def standing(self, name: str) -> Standing:
+        """How the variable stands at the launch."""
+        own = [site for site in self.launch.sites if site.name == name] if self.launch else []
+        return _at_launch(self.in_shell(name), self.launch, own, name)
+
+    def in_shell(self, name: str) -> Standing:
+        """How the variable stands in the shell when it comes to the launch."""
+        return self._folded(self._with_wild(name))
+
+    def before(self, name: str, placed: Placed) -> Standing:
+        """How the variable stands in the shell before one of its sites."""
+        sites = self._with_wild(name)
+        return self._folded(sites[: sites.index(placed)])
+
+    def _with_wild(self, name: str) -> list[Placed]:
+        """The sites of a name among those that may act on any name; ties keep functions last."""
+        sites = list(self.sites(name))
+        for placed in self.wild:
+            later = (i for i, site in enumerate(sites) if site.index > placed.index)
+            sites.insert(next(later, len(sites)), placed)
+        return sites
+
+    @staticmethod
+    def _folded(sites: list[Placed]) -> Standing:
+        standing = Standing()
+        for placed in sites:
+            standing = after(standing, placed.site)
+        return standing
+
+
+def read(script: Script) -> Environment:
+    """The environment of a script."""
+    launch = find(script.statements)
+    last = launch.index if launch else len(script.statements)
+    named: dict[str, list[Placed]] = {}
+    wild: list[Placed] = []
+    for placed in _placed(script, launch, last):
+        (wild if placed.site.wild else named.setdefault(placed.site.name, [])).append(placed)
+    nounset = bool(script.shell.nounset) or any(s.options.nounset for s in script.statements[: last + 1])
+    return Environment(
+        script, launch, {name: tuple(sites) for name, sites in named.items()}, tuple(wild), nounset
+    )
+
+
+def _placed(script: Script, launch: Launch | None, last: int) -> Iterator[Placed]:
+    """Sites in the order they take effect: a function's come last, for it may be called anywhere."""
+    later: list[Placed] = []
+    allexport = bool(script.shell.allexport)
+    for index, statement in enumerate(script.statements[: last + 1]):
+        if statement.options.allexport is not None:
+            allexport = statement.options.allexport
+        hidden = statement.hidden if launch and index == last and launch.where else ()
+        for site in (*statement.sites, *hidden):
+            placed = Placed(_exported(site) if allexport else site, index)
+            if site.where.startswith(FUNCTION):
+                later.append(placed)
+            else:
+                yield placed
+    yield from later
+    yield from _embedded(script, launch, last)
+
+
+def _exported(site: Site) -> Site:
+    """The site under `set -a`: what it assigns is exported too."""
+    if site.exports or site.act not in ("assign", "append", "touch"):
+        return site
+    return replace(site, exports=True, where="set -a" if site.where == "assignment" else site.where)
+
+
+def _embedded(script: Script, launch: Launch | None, last: int) -> Iterator[Placed]:
+    """`NAME=value` elements of an array the launch is built from: they may or may not end in the environment."""
+    if launch is None:
+        return
+    used = " ".join(word.raw for word in launch.words if word.text is None)
+    for index, statement in enumerate(script.statements[:last]):
+        for array, name in statement.arrays:
+            if f"{{{array}[" in used and launch.argv and launch.argv[0].text is None:
+                spot = (statement.span[0], statement.span[0])
+                yield Placed(_maybe(name, statement.line, f"the array {array}", spot), index)
+
+
+def _maybe(name: str, line: int, where: str, spot: tuple[int, int]) -> Site:
+    return Site(name, "touch", line, where, spot, spot, owned=False, conditional=True)
+
+
+def _doubted(standing: Standing, site: Site) -> Standing:
+    return replace(standing, doubt=site)
+
+
+def after(standing: Standing, site: Site) -> Standing:
+    """How a variable stands after a place."""
+    if site.wild:
+        return _doubted(standing, site)
+    if site.conditional:
+        same = site.act == "assign" and site.value is not None and site.value == standing.value
+        settled = same and standing.present and standing.doubt is None
+        return standing if settled else _doubted(standing, site)
+    if standing.readonly and site.act in ("assign", "append", "unset", "touch"):
+        return _doubted(standing, site)
+    exported = standing.exported or site.exports
+    if site.act == "unset":
+        return Standing()
+    if site.act == "unexport":
+        return replace(standing, exported=False, present=False)
+    if site.act == "export":
+        readonly = standing.readonly or site.readonly
+        return replace(standing, exported=exported, present=exported and standing.assigned, readonly=readonly)
+    value = site.value
+    if site.act == "append":
+        known = standing.assigned and standing.value is not None and value is not None
+        value = f"{standing.value}{value}" if known else None
+    kept = standing.doubt if site.act == "append" or not exported else None
+    return Standing(exported, value, exported, True, kept, site.readonly)
+
+
+def _at_launch(shell: Standing, launch: Launch | None, own: list[Site], name: str) -> Standing:
+    """What passes from the shell through prefix, `env` and other wrappers."""
+    if launch is None:
+        return shell
+    standing = shell
+    if launch.cleared or name in launch.dropped:
+        standing = Standing()
+    for site in own:
+        standing = Standing(True, site.value, True, True, site if site.conditional else None)
+    return standing

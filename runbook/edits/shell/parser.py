@@ -1,0 +1,135 @@
+"""Shell text to mvdan/sh's syntax tree, with bash's own `-n` as a second opinion."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from runbook.errors import EditRefusedError
+
+Node = dict[str, Any]
+
+_TIMEOUT_S = 60.0
+# Not a name character and no operator, so a byte outside UTF-8 can neither make nor break an assignment.
+_STAND_IN = b"%"
+_SHELLS = ("sh", "bash", "dash", "ash", "ksh", "env")
+_SHEBANG = re.compile(rb"#!\s*(\S+)(?:[ \t]+(?:-S[ \t]*)?(\S+))?")
+
+
+def encode(text: str) -> bytes:
+    """The file's bytes; undecodable ones came in as lone surrogates and go out as they were."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise EditRefusedError(
+            f"character {text[error.start]!a} has no bytes in UTF-8; remove it",
+            line=text.count("\n", 0, error.start) + 1,
+        ) from error
+
+
+def decode(source: bytes) -> str:
+    return source.decode("utf-8", "surrogateescape")
+
+
+def refuse_foreign(source: bytes) -> None:
+    """Refuse bytes that bash reads otherwise than they look, and scripts of another language."""
+    for mark, what in (
+        (b"\xef\xbb\xbf", "a byte order mark, which bash takes for part of the first word"),
+        (b"\x00", "a NUL byte, which bash drops"),
+        (b"\r", "a carriage return (CRLF line ends?), which bash takes for part of the word"),
+    ):
+        at = source.find(mark, 0, 3) if mark[0] == 0xEF else source.find(mark)
+        if at >= 0:
+            raise EditRefusedError(
+                f"found {what}; convert the file first", line=source.count(b"\n", 0, at) + 1
+            )
+    shebang = _SHEBANG.match(source)
+    if shebang:
+        names = [Path(os.fsdecode(word)).name for word in shebang.groups() if word]
+        name = names[1] if names[0] == "env" and len(names) > 1 else names[0]
+        if name not in _SHELLS:
+            raise EditRefusedError(
+                f"the script is run by {name!r}, not by a Bourne shell; edit it by hand", line=1
+            )
+
+
+def statements(source: bytes) -> list[Node]:
+    """The top-level statements of a script, as mvdan/sh's typed JSON (`shfmt --to-json`); offsets count bytes.
+
+    Raises EditRefusedError where the text does not parse.
+    """
+    done = subprocess.run(
+        [os.fspath(shfmt()), "-ln=bash", "--to-json"],
+        input=_decodable(source),
+        capture_output=True,
+        timeout=_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode:
+        raise _refused(
+            "the shell parser", done.stderr.decode("utf-8", "replace"), r"<standard input>:(\d+):\d+: "
+        )
+    tree: Node = json.loads(done.stdout)
+    return tree.get("Stmts") or []
+
+
+def second_opinion(source: bytes) -> None:
+    """Refuse what `bash -n` rejects; no opinion where there is no bash."""
+    bash = shutil.which("bash")
+    if bash is None:
+        return
+    with tempfile.TemporaryFile() as script:  # bash reads a pipe byte by byte, a file in blocks
+        script.write(source)
+        script.seek(0)
+        done = subprocess.run(
+            [bash, "--norc", "--noprofile", "-n"],
+            stdin=script,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            env={"PATH": os.defpath, "LC_ALL": "C"},
+            check=False,
+        )
+    if done.returncode:
+        raise _refused("bash -n", done.stderr.decode("utf-8", "replace"), r"\S*bash: line (\d+): ")
+
+
+def shfmt() -> Path:
+    """mvdan/sh's binary of the shfmt-py wheel: beside this Python, else where the wheel's record says, else on PATH."""
+    name = "shfmt.exe" if sys.platform == "win32" else "shfmt"
+    for candidate in (Path(sysconfig.get_path("scripts")) / name, Path(sys.executable).parent / name):
+        if candidate.exists():
+            return candidate
+    try:
+        files = metadata.files("shfmt-py") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    recorded = [Path(os.fspath(file.locate())) for file in files if file.name == name]
+    found = next((path for path in recorded if path.exists()), None) or shutil.which(name)
+    if found is None:
+        raise EditRefusedError("no shell parser found; install the package shfmt-py")
+    return Path(found)
+
+
+def _decodable(source: bytes) -> bytes:
+    text = decode(source)
+    if text.isascii() or not any("\udc80" <= char <= "\udcff" for char in text):
+        return source
+    return re.sub("[\udc80-\udcff]", _STAND_IN.decode(), text).encode()
+
+
+def _refused(who: str, stderr: str, position: str) -> EditRefusedError:
+    first = stderr.strip().splitlines()[0] if stderr.strip() else "no reason given"
+    at = re.match(position, first)
+    said = first[at.end() :] if at else first
+    return EditRefusedError(
+        f"{who} rejects the script: {said}; mend it first", line=int(at[1]) if at else None
+    )

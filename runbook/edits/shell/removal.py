@@ -1,0 +1,80 @@
+"""Removal: taking words out of statements, and statements left empty out of the script with their lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runbook.edits.shell.splices import Splice
+from runbook.errors import EditRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from runbook.edits.shell.launch import Launch
+    from runbook.edits.shell.statements import Operands, Statement
+    from runbook.edits.shell.words import Span
+
+
+def of_operands(source: bytes, statement: Statement, tokens: Collection[Span]) -> Iterator[Splice]:
+    """Splices that take operands out of a declaration, assignment or unset; the whole statement when none is left."""
+    operands, gone = statement.operands, set(tokens)
+    if statement.redirected or operands is None:
+        raise EditRefusedError(
+            "the assignment shares its statement with redirections or operators; put it on a line of its own",
+            line=statement.line,
+        )
+    if gone == set(operands.spans):
+        yield of_statement(source, statement)
+    else:
+        yield from _some(operands, gone)
+
+
+def _some(operands: Operands, gone: set[Span]) -> Iterator[Splice]:
+    spans = operands.spans
+    last_kept = max(position for position, span in enumerate(spans) if span not in gone)
+    for position, span in enumerate(spans):
+        if span not in gone:
+            continue
+        if operands.bare and position < last_kept:
+            yield Splice(span[0], spans[position + 1][0])
+        else:
+            yield Splice(spans[position - 1][1] if position else operands.keyword_end, span[1])
+
+
+def of_launch_words(launch: Launch, tokens: Collection[Span]) -> Iterator[Splice]:
+    """Splices that take prefix or env assignments out of the launching command."""
+    ends = [word.span[1] for word in launch.words]
+    prefix = [site.token for site in launch.sites if site.where == "prefix"]
+    for span in sorted(tokens):
+        if span in prefix:
+            following = prefix[prefix.index(span) + 1 :]
+            yield Splice(span[0], following[0][0] if following else launch.words[0].span[0])
+        else:
+            yield Splice(ends[ends.index(span[1]) - 1], span[1])
+
+
+def of_statement(source: bytes, statement: Statement) -> Splice:
+    """The splice that takes a whole statement out, with its line when nothing else stands on it."""
+    start, end = statement.span
+    line_start = source.rfind(b"\n", 0, start) + 1
+    last = line_end(source, end)
+    alone = not source[line_start:start].strip(b" \t") and is_rest(source[end:last])
+    if alone:
+        return Splice(line_start, min(last + 1, len(source)))
+    if statement.after is not None and b"\n" not in source[end : statement.after]:
+        return Splice(start, statement.after)
+    if statement.before is not None and b"\n" not in source[statement.before : start]:
+        return Splice(statement.before, statement.body_end)
+    return Splice(start, end)
+
+
+def is_rest(text: bytes) -> bool:
+    """Whether what follows a statement on its line is nothing but blanks and a comment."""
+    stripped = text.strip(b" \t")
+    return not stripped or stripped.startswith(b"#")
+
+
+def line_end(source: bytes, offset: int) -> int:
+    """Offset of the end of the line an offset stands on, before its newline."""
+    found = source.find(b"\n", offset)
+    return len(source) if found < 0 else found

@@ -1,0 +1,84 @@
+"""Parsing again after splices, at the cost of the change and not of the script.
+
+A shell reads its script from top to bottom, and between two top-level statements it remembers nothing of the text before.
+So where the lines around a change parse as whole statements, the lines above and below parse as they did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runbook.edits.shell.removal import line_end
+from runbook.edits.shell.script import flat, read
+from runbook.edits.shell.splices import Splice, apply
+from runbook.errors import EditRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runbook.edits.shell.script import Piece, Script
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Whole lines around a change that cut no statement, and the bytes they become."""
+
+    start: int
+    end: int
+    text: bytes
+
+
+def reparse(script: Script, splices: Sequence[Splice]) -> Script:
+    """The script after the splices. Offsets and lines of its statements are not those of the new text.
+
+    Raises EditRefusedError where the change does not parse as whole statements.
+    """
+    windows = _windows(script, splices)
+    parsed = read(b"".join(window.text for window in windows))
+    pieces: list[Piece] = []
+    position = border = 0
+    for window in windows:
+        pieces += [piece for piece in script.pieces if position <= piece.start < window.start]
+        position, first, border = window.end, border, border + len(window.text)
+        inside = [piece for piece in parsed if first <= piece.start < border]
+        if any(piece.extent > border for piece in inside):
+            raise EditRefusedError("the edited lines are no whole statements; edit the script by hand")
+        pieces += inside
+    pieces += [piece for piece in script.pieces if piece.start >= position]
+    source = apply(script.source, splices)
+    return replace(script, source=source, pieces=tuple(pieces), statements=flat(pieces))
+
+
+def _windows(script: Script, splices: Sequence[Splice]) -> list[_Window]:
+    spans: list[tuple[int, int]] = []
+    for splice in sorted(splices, key=lambda splice: splice.start):
+        start, end = _grown(script, splice.start, splice.end)
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (min(spans[-1][0], start), max(spans[-1][1], end))
+        else:
+            spans.append((start, end))
+    return [_window(script, start, end, splices) for start, end in spans]
+
+
+def _window(script: Script, start: int, end: int, splices: Sequence[Splice]) -> _Window:
+    inside = [
+        Splice(splice.start - start, splice.end - start, splice.text)
+        for splice in splices
+        if start <= splice.start and splice.end <= end
+    ]
+    text = apply(script.source[start:end], inside)
+    return _Window(start, end, text if text.endswith(b"\n") else text + b"\n")
+
+
+def _grown(script: Script, start: int, end: int) -> tuple[int, int]:
+    """The span grown to whole lines that cut no statement."""
+    source = script.source
+    while True:
+        touched = [piece for piece in script.pieces if piece.start <= end and piece.extent >= start]
+        lower = min([start, *(piece.start for piece in touched)])
+        upper = max([end, *(piece.extent for piece in touched)])
+        lower, upper = source.rfind(b"\n", 0, lower) + 1, min(line_end(source, upper) + 1, len(source))
+        if (lower, upper) == (start, end):
+            return start, end
+        start, end = lower, upper

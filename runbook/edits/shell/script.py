@@ -1,0 +1,83 @@
+"""A script: its bytes and its statements in order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runbook.edits.shell.parser import decode, statements
+from runbook.edits.shell.statements import Options, body_end, of_node
+from runbook.edits.shell.traversal import survey
+from runbook.edits.shell.words import start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runbook.edits.shell.parser import Node
+    from runbook.edits.shell.statements import Statement
+    from runbook.edits.shell.words import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A node at the very top: its bytes with here-documents, and its statements (several for `{ … }`)."""
+
+    start: int
+    extent: int
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script. `shell` is what the shebang switches on; `posix`: it names sh or dash, which know no `$'…'`."""
+
+    source: bytes
+    pieces: tuple[Piece, ...]
+    statements: tuple[Statement, ...]
+    shell: Options
+    posix: bool
+
+    def text(self, span: Span) -> str:
+        return decode(self.source[span[0] : span[1]])
+
+
+def parse(source: bytes) -> Script:
+    """A script as statements; raises EditRefusedError where it does not parse."""
+    shebang = source.partition(b"\n")[0] if source.startswith(b"#!") else b""
+    flags = b"".join(word[1:] for word in shebang.split()[1:] if word.startswith(b"-"))
+    shell = Options(allexport=b"a" in flags or None, nounset=b"u" in flags or None)
+    pieces = read(source)
+    return Script(source, pieces, flat(pieces), shell, bool(re.search(rb"[/ ](da|a)?sh\b", shebang)))
+
+
+def read(source: bytes) -> tuple[Piece, ...]:
+    """The pieces of a text, which need not be a whole script."""
+    nodes = statements(source)
+    return tuple(
+        Piece(start(node), survey(node).extent, tuple(_opened(source, nodes, place)))
+        for place, node in enumerate(nodes)
+    )
+
+
+def flat(pieces: Sequence[Piece]) -> tuple[Statement, ...]:
+    """The statements of pieces, in order."""
+    return tuple(statement for piece in pieces for statement in piece.statements)
+
+
+def _opened(source: bytes, nodes: Sequence[Node], place: int) -> Iterator[Statement]:
+    """The statement at a place of a list, or those of a `{ … }` that stands there."""
+    node = nodes[place]
+    if _is_group(node):
+        inner = node["Cmd"].get("Stmts") or ()
+        for position in range(len(inner)):
+            yield from _opened(source, inner, position)
+        return
+    before = body_end(nodes[place - 1]) if place else None
+    after = start(nodes[place + 1]) if place + 1 < len(nodes) else None
+    yield replace(of_node(source, node, survey(node)), before=before, after=after)
+
+
+def _is_group(node: Node) -> bool:
+    plain = not (node.get("Background") or node.get("Negated") or node.get("Redirs"))
+    return plain and (node.get("Cmd") or {}).get("Type") == "Block"

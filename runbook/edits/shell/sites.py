@@ -1,0 +1,220 @@
+"""Sites: every place of a simple command that changes what a variable is, and how far we own its spelling."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from runbook.edits.shell.words import NAME, end, line, literal, span, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runbook.edits.shell.parser import Node
+    from runbook.edits.shell.words import Span, Word
+
+Act = Literal["assign", "append", "export", "unexport", "unset", "touch"]
+DECLARATIONS = frozenset({"export", "declare", "typeset", "readonly", "local"})
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=)(.*)\Z", re.DOTALL)
+_WRITERS = frozenset({"read", "mapfile", "readarray", "getopts", "printf", "wait", "let"})
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One name at one place. Spans are byte offsets into the script.
+
+    `act` says what happens to the variable (touch: it gets a value nobody can read off the text), `exports` whether
+    the place also gives it the export attribute, `value` the literal text or None. `where` is export, declare,
+    assignment, set -a, prefix, env, or the construct the place stands under. `owned` places may be rewritten;
+    `conditional` ones may or may not run. `wild` places act on names that are not literal.
+    """
+
+    name: str
+    act: Act
+    line: int
+    where: str
+    token: Span
+    value_at: Span
+    value: str | None = None
+    exports: bool = False
+    owned: bool = True
+    conditional: bool = False
+    readonly: bool = False
+
+    @property
+    def wild(self) -> bool:
+        return not self.name
+
+    def under(self, construct: str) -> Site:
+        """The same place, standing under a construct."""
+        return replace(self, where=construct, owned=False, conditional=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What the options of a declaration ask for."""
+
+    exports: bool = False
+    unexports: bool = False
+    functions: bool = False
+    transforms: bool = False
+    readonly: bool = False
+
+
+def of_declaration(source: bytes, command: Node) -> tuple[Site, ...]:
+    """The sites of an export, declare, typeset, readonly or local command."""
+    variant = command["Variant"]["Value"]
+    arguments = command.get("Args", ())
+    flags = [text for argument in arguments if (text := _option(source, argument))]
+    options = _options(variant, flags)
+    if options.functions or variant in ("local", "nameref"):
+        return ()
+    return tuple(
+        _declared(source, argument, variant, options)
+        for argument in arguments
+        if not _option(source, argument)
+    )
+
+
+def of_assignments(source: bytes, assigns: Sequence[Node], *, where: str, exports: bool) -> tuple[Site, ...]:
+    """The sites of plain assignments, `K=0 J=1`, which also may stand before a command."""
+    return tuple(_assigned(source, assign, where, exports, expands=b"") for assign in assigns)
+
+
+def of_words(words: Sequence[Word]) -> tuple[Site, ...]:
+    """The sites of a command given as words: unset, quoted or `builtin` declarations, and builtins that write."""
+    plain = 0
+    while (
+        words[plain].text in ("builtin", "command") and plain + 1 < len(words) and not _flag(words[plain + 1])
+    ):
+        plain += 1
+    command, arguments = words[plain], words[plain + 1 :]
+    if command.text == "unset":
+        return tuple(_unset(arguments, owned=not plain))
+    if command.text in DECLARATIONS:
+        return tuple(_spelt(words[0], command.text, arguments))
+    if command.text in _WRITERS:
+        return tuple(_written(command.text, arguments))
+    if command.text == "eval":
+        return tuple(_evaluated(arguments))
+    return ()
+
+
+def _flag(word: Word) -> bool:
+    return (word.text or "")[:1] in ("-", "+")
+
+
+def _option(source: bytes, argument: Node) -> str | None:
+    """The argument's text when it is an option such as `-x` or `--`."""
+    if not argument.get("Naked") or argument.get("Name"):
+        return None
+    text = literal(source, argument.get("Value"), expands=b"{*")
+    return text if text and re.match(r"[-+][A-Za-z-]", text) else None
+
+
+def _options(variant: str, flags: Sequence[str]) -> _Options:
+    on = "".join(flag for flag in flags if flag.startswith("-"))
+    off = "".join(flag for flag in flags if flag.startswith("+"))
+    export = variant == "export"
+    return _Options(
+        exports=(export and "n" not in on) or (not export and "x" in on),
+        unexports=(export and "n" in on) or (not export and "x" in off),
+        functions=any(letter in on for letter in "fFp"),
+        transforms=not export and any(letter in on for letter in "aAilucn"),
+        readonly=variant == "readonly" or (not export and "r" in on),
+    )
+
+
+def _declared(source: bytes, argument: Node, variant: str, options: _Options) -> Site:
+    where = variant if variant == "export" else f"{variant} -x" if options.exports else variant
+    if not argument.get("Name"):
+        return _naked(words(source, [argument["Value"]])[0], where, options)
+    if argument.get("Naked"):
+        token = span(argument)
+        act: Act = "unexport" if options.unexports else "export" if options.exports else "touch"
+        bare = Site(
+            argument["Name"]["Value"], act, line(argument), where, token, (end(argument["Name"]), token[1])
+        )
+        # `declare K` and `readonly K` change neither the value nor the export attribute of a set variable
+        kept = bare if act != "touch" else replace(bare, act="export", exports=False)
+        return replace(kept, exports=options.exports, readonly=options.readonly)
+    site = _assigned(source, argument, where, options.exports, expands=b"{")
+    site = replace(site, readonly=options.readonly)
+    if options.transforms or options.unexports:
+        return replace(site, act="touch", value=None, owned=False)
+    return site
+
+
+def _naked(word: Word, where: str, options: _Options) -> Site:
+    """A word that is no literal `NAME` or `NAME=value`: quoted, or built from expansions."""
+    name, act, value = _split(word.text or "")
+    if not name and word.text is None:
+        # the name in front of `=` may be literal where the value is not
+        found = _ASSIGNMENT.match(word.raw.lstrip("\"'"))
+        name, act = (found[1], "touch") if found else ("", "assign")
+    return Site(
+        name, act, word.line, where, word.span, word.span, value, exports=options.exports, owned=False
+    )
+
+
+def _split(text: str) -> tuple[str, Act, str | None]:
+    found = _ASSIGNMENT.match(text)
+    if found:
+        return found[1], ("assign" if found[2] == "=" else "append"), found[3]
+    return (text, "export", None) if NAME.match(text) else ("", "assign", None)
+
+
+def _assigned(source: bytes, assign: Node, where: str, exports: bool, *, expands: bytes) -> Site:
+    plain = not assign.get("Array") and not assign.get("Index")
+    value = literal(source, assign.get("Value"), expands=expands) if plain else None
+    act: Act = "touch" if not plain else "append" if assign.get("Append") else "assign"
+    name = assign["Name"]
+    return Site(
+        name["Value"],
+        act,
+        line(assign),
+        where if plain else "array",
+        span(assign),
+        (end(name), end(assign)),
+        value,
+        exports=exports,
+        owned=plain,
+    )
+
+
+def _unset(arguments: Sequence[Word], *, owned: bool) -> Iterator[Site]:
+    if any(_flag(word) and ("f" in word.raw or "n" in word.raw) for word in arguments):
+        return
+    for word in arguments:
+        if not _flag(word) and (word.text is None or NAME.match(word.text)):
+            ours = owned and word.raw == word.text
+            yield Site(word.text or "", "unset", word.line, "unset", word.span, word.span, owned=ours)
+
+
+def _spelt(first: Word, variant: str, arguments: Sequence[Word]) -> Iterator[Site]:
+    """`builtin export K=0`, `"export" K=0`: read, but not ours to rewrite."""
+    options = _options(variant, [word.text or "" for word in arguments if _flag(word)])
+    where = f"a spelling of {variant} ({first.raw})"
+    for word in arguments:
+        if not _flag(word):
+            yield replace(_naked(word, where, options), readonly=options.readonly)
+
+
+def _written(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
+    """Variables that read, mapfile, getopts, `printf -v`, `wait -p` give a value at run time."""
+    option = {"printf": "-v", "wait": "-p"}.get(command)
+    for position, word in enumerate(arguments):
+        given = option is None or (position > 0 and arguments[position - 1].text == option)
+        name = (word.text or "").removeprefix(option) if option and word.text != option else word.text
+        attached = option is not None and word.raw.startswith(option) and name != ""
+        if name and NAME.match(name) and (given or attached):
+            yield Site(name, "touch", word.line, command, word.span, word.span, owned=False)
+
+
+def _evaluated(arguments: Sequence[Word]) -> Iterator[Site]:
+    for word in arguments:
+        for found in re.finditer(r"\b([A-Za-z_][A-Za-z0-9_]*)\+?=", word.raw):
+            yield Site(
+                found[1], "touch", word.line, "eval", word.span, word.span, owned=False, conditional=True
+            )

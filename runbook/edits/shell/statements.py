@@ -1,0 +1,223 @@
+"""Statements: one top-level statement of a script, with all that editing needs to know of it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runbook.edits.shell import sites as sites_of
+from runbook.edits.shell.traversal import FUNCTION, SUBSHELL, simple_commands
+from runbook.edits.shell.words import end, line, raw, span, start, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runbook.edits.shell.parser import Node
+    from runbook.edits.shell.sites import Site
+    from runbook.edits.shell.traversal import Survey
+    from runbook.edits.shell.words import Span, Word
+
+# Commands that neither pass the environment on nor look at it, so that assignments on both sides are neighbours.
+_IDLE = frozenset(
+    {"set", "shopt", "ulimit", "umask", "cd", "echo", "printf", "mkdir", "trap", ":", "true", "unset"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `set` or the shebang switched on (True), off (False) or left alone (None)."""
+
+    allexport: bool | None = None
+    nounset: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A simple command: its words, the assignments before it, and the construct it stands under ("" at the top)."""
+
+    words: tuple[Word, ...]
+    prefix: tuple[Site, ...]
+    where: str
+
+    @property
+    def start(self) -> int:
+        return (self.prefix[0].token if self.prefix else self.words[0].span)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The words of a declaration, assignment or unset that may be taken out one by one.
+
+    `keyword_end` is where the words before them end; plain assignments have none (`bare`).
+    """
+
+    spans: tuple[Span, ...]
+    keyword_end: int
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One top-level statement, or one inside a top-level `{ … }`; offsets count bytes.
+
+    `span` covers it with its separator, `body_end` is the end without, `before` and `after` are the end and start of
+    its neighbours in the same list. `hidden` sites stand in a subshell and matter only if the launch does too.
+    `mentions` are the names its expansions use, `reads` those that must be set under `set -u`. `arrays` pairs an
+    array with the variable an element looks like an assignment of: `CMD=(env K=0 python)`. `idle`: it runs nothing
+    that could see the environment.
+    """
+
+    span: Span
+    body_end: int
+    line: int
+    first: str | None
+    operands: Operands | None
+    sites: tuple[Site, ...]
+    hidden: tuple[Site, ...]
+    commands: tuple[Command, ...]
+    reads: frozenset[str]
+    mentions: frozenset[str]
+    functions: tuple[str, ...]
+    sources: tuple[str, ...]
+    arrays: tuple[tuple[str, str], ...]
+    options: Options
+    idle: bool
+    redirected: bool
+    before: int | None = None
+    after: int | None = None
+
+    @property
+    def exports(self) -> bool:
+        """Whether this is an export in its own right, a place a new one may follow."""
+        return any(site.exports and not site.conditional for site in self.sites)
+
+
+def body_end(node: Node) -> int:
+    """The end of a statement without its separator; a `&` belongs to the body."""
+    if not node.get("Semicolon") or node.get("Background"):
+        return end(node)
+    ends = [end(node["Cmd"])] if node.get("Cmd") else []
+    return max([*ends, *(end(redirect["Word"]) for redirect in node.get("Redirs") or ())])
+
+
+def of_node(source: bytes, node: Node, seen: Survey) -> Statement:
+    """The statement a node of the syntax tree stands for."""
+    simple = list(simple_commands(node))
+    commands = tuple(_commands(source, simple))
+    sites = tuple(_sites(source, simple, commands))
+    shown = tuple(site for site in sites if site.where != SUBSHELL)
+    plain = bool(simple) and simple[0][0] is node and not simple[0][1]
+    first = commands[0].words[0].text if plain and commands else None
+    operands = _operands(node["Cmd"], shown, commands) if plain else None
+    return Statement(
+        span=span(node),
+        body_end=body_end(node),
+        line=line(node),
+        first=first,
+        operands=operands,
+        sites=shown + tuple(_written(node, seen)),
+        hidden=tuple(site for site in sites if site.where == SUBSHELL),
+        commands=commands,
+        reads=frozenset(seen.reads),
+        mentions=frozenset(seen.mentions),
+        functions=tuple(seen.functions),
+        sources=tuple(_sources(commands)),
+        arrays=tuple(_arrays(source, simple)),
+        options=_options(commands),
+        idle=plain and not seen.runs and (operands is not None or first in _IDLE),
+        redirected=bool(node.get("Redirs")),
+    )
+
+
+def _commands(source: bytes, simple: Sequence[tuple[Node, str]]) -> Iterator[Command]:
+    for node, where in simple:
+        command = node["Cmd"]
+        if command.get("Args") and command["Type"] == "CallExpr":
+            assigns = command.get("Assigns") or ()
+            prefix = sites_of.of_assignments(source, assigns, where="prefix", exports=True)
+            yield Command(words(source, command["Args"]), prefix, where)
+
+
+def _sites(source: bytes, simple: Sequence[tuple[Node, str]], commands: Sequence[Command]) -> Iterator[Site]:
+    calls = iter(commands)
+    for node, where in simple:
+        command = node["Cmd"]
+        if command["Type"] == "DeclClause":
+            found = sites_of.of_declaration(source, command)
+        elif command.get("Args"):
+            found = sites_of.of_words(next(calls).words)
+        else:
+            assigns = command.get("Assigns") or ()
+            found = sites_of.of_assignments(source, assigns, where="assignment", exports=False)
+        yield from (site.under(where) for site in found) if where else found
+
+
+def _written(node: Node, seen: Survey) -> Iterator[Site]:
+    """Variables of loops and of expansions that assign, such as `${K:=0}`."""
+    for name in seen.loops:
+        yield _maybe(name["Value"], line(name), "a loop", start(name))
+    for written in sorted(seen.writes):
+        yield _maybe(written, line(node), "an expansion", start(node))
+
+
+def _maybe(name: str, at: int, where: str, offset: int) -> Site:
+    spot = (offset, offset)
+    return sites_of.Site(name, "touch", at, where, spot, spot, owned=False, conditional=True)
+
+
+def _operands(command: Node, sites: Sequence[Site], commands: Sequence[Command]) -> Operands | None:
+    if command["Type"] == "DeclClause":
+        spans = tuple(site.token for site in sites)
+        options = [end(word) for word in command.get("Args") or () if span(word) not in spans]
+        return Operands(spans, max([end(command["Variant"]), *options]))
+    if not commands:
+        return Operands(
+            tuple(span(assign) for assign in command.get("Assigns") or ()), start(command), bare=True
+        )
+    called = commands[0].words
+    if called[0].text != "unset" or commands[0].prefix:
+        return None
+    names = tuple(word.span for word in called[1:] if not word.raw.startswith("-"))
+    return Operands(names, max(word.span[1] for word in called if word.span not in names))
+
+
+def _sources(commands: Sequence[Command]) -> Iterator[str]:
+    for command in commands:
+        called = [word for word in command.words if word.text not in ("builtin", "command")]
+        if len(called) > 1 and called[0].text in (".", "source"):
+            yield called[1].raw if called[1].text is None else called[1].text
+
+
+def _arrays(source: bytes, simple: Sequence[tuple[Node, str]]) -> Iterator[tuple[str, str]]:
+    for node, _ in simple:
+        command = node["Cmd"]
+        for assign in (*(command.get("Assigns") or ()), *(command.get("Args") or ())):
+            for element in (assign.get("Array") or {}).get("Elems") or ():
+                found = re.match(r"[\"']?([A-Za-z_][A-Za-z0-9_]*)=", raw(source, element))
+                if found:
+                    yield assign["Name"]["Value"], found[1]
+
+
+def _options(commands: Sequence[Command]) -> Options:
+    """What the `set` commands of a statement switch."""
+    switched: dict[str, bool] = {}
+    for command in commands:
+        texts = [word.text or "" for word in command.words]
+        if texts[0] == "set" and not command.where.startswith((SUBSHELL, FUNCTION)):
+            switched |= _switched(texts)
+    return Options(switched.get("allexport"), switched.get("nounset"))
+
+
+def _switched(texts: Sequence[str]) -> dict[str, bool]:
+    names = {"a": "allexport", "u": "nounset"}
+    found: dict[str, bool] = {}
+    for before, text in itertools.pairwise(texts):
+        if text == "--":
+            break
+        if text[:1] in ("-", "+"):
+            found |= {names[letter]: text[0] == "-" for letter in text[1:] if letter in names}
+        elif before[:1] in ("-", "+") and before.endswith("o"):
+            found[text] = before[0] == "-"
+    return found
