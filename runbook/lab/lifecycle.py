@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -20,29 +21,36 @@ from runbook.lab.state import LabState, Paths
 from runbook.lab.systemd import ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 # Units stop in parallel; each has TimeoutStopSec (10 s in the lab's units) before SIGKILL.
 _STOP_S = 20.0
 
 
-def up(root: Path, *, say: Callable[[str], None], reset: bool = False, usual_ports: bool = True) -> LabState:
+def up(
+    root: Path,
+    *,
+    say: Callable[[str], None],
+    reset: bool = False,
+    usual_ports: bool = True,
+    settle: Callable[[LabState], Iterable[str]] = await_serving,
+) -> LabState:
     """Bring the lab in `root` up, laying the before state on first use or with `reset`; idempotent.
 
-    Returns when chat through the router answers, or, told with `say`, when a unit does not get that far.
-    `usual_ports` False never takes SGLang's ports 30000 to 30002. LabError when it cannot come up.
+    Returns when `settle` is done, which waits for chat through the router and yields what does not get that far.
+    `usual_ports` False never takes SGLang's ports 30000 to 30002. LabError when the lab cannot come up.
     """
     root = root.absolute()
     extras.ensure(_lock_file(), say)
     with _exclusive(root):
         running = status(root)
-        if running and not reset:
+        if running and not reset and answers(running):
             return running
         _clear(root, reset=reset)
         lab = _laid(root, say, usual_ports=usual_ports)
-        pid = _start_daemon(lab)
-        for line in await_serving(lab):
+        pid = start_daemon(lab)
+        for line in settle(lab):
             say(line)
         return replace(lab, pid=pid)
 
@@ -61,6 +69,16 @@ def status(root: Path) -> LabState | None:
     lab = state.load(root.absolute())
     daemon = _daemon(root.absolute())
     return replace(lab, pid=daemon.pid) if lab and daemon and alive(daemon) else None
+
+
+def answers(lab: LabState, timeout_s: float = 5.0) -> bool:
+    """Whether the lab's SSH server greets; a daemon that is stopped or stuck does not."""
+    with (
+        contextlib.suppress(OSError),
+        socket.create_connection(("127.0.0.1", lab.ssh_port), timeout_s) as link,
+    ):
+        return link.recv(4) == b"SSH-"
+    return False
 
 
 @contextlib.contextmanager
@@ -137,7 +155,7 @@ def _lock_file() -> Path:
     return package_home() / "requirements-lab.lock"
 
 
-def _start_daemon(lab: LabState) -> int:
+def start_daemon(lab: LabState) -> int:
     """Start the daemon and wait for its one word; LabError, with its log's end, when that is not `ready`."""
     from runbook.lab.layout import package_home
 

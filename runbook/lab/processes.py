@@ -62,20 +62,34 @@ def table() -> dict[int, Row]:
 def family(roots: Iterable[Identity], rows: dict[int, Row]) -> tuple[Identity, ...]:
     """The roots that live, what descends from them, and what runs in a session one of them opened.
 
-    A session's id is not given to another process while the session has members: so processes of a dead root,
-    long adopted by init, are still known by it.
+    A session's id is given to no other process while the session has members: so processes of a dead root, long
+    adopted by init, are still known by it. Not those of another boot, nor any older than the root.
     """
-    sessions = {root.pid for root in roots if root.pid not in rows or rows[root.pid].started == root.started}
-    found = {pid for pid in sessions if pid in rows}
-    found |= {row.pid for row in rows.values() if row.session in sessions}
+    found = {pid for root in roots for pid in _own(root, rows)}
     pending = list(found)
     while pending:
         parent = pending.pop()
-        for row in rows.values():
-            if row.parent == parent and row.pid not in found:
-                found.add(row.pid)
-                pending.append(row.pid)
+        below = {row.pid for row in rows.values() if row.parent == parent} - found
+        found |= below
+        pending.extend(below)
     return tuple(Identity(pid, rows[pid].started) for pid in sorted(found))
+
+
+def _own(root: Identity, rows: dict[int, Row]) -> set[int]:
+    there = rows.get(root.pid)
+    if there and there.started != root.started:
+        return set()
+    members = {row.pid for row in rows.values() if row.session == root.pid and _not_before(root, row)}
+    return members | ({root.pid} if there else set())
+
+
+def _not_before(root: Identity, row: Row) -> bool:
+    """Of `ps` dates nothing is concluded but equality: there only a root that lives has a session."""
+    boot, _, ticks = root.started.rpartition(":")
+    there, _, later = row.started.rpartition(":")
+    if not _has_proc():
+        return alive(root)
+    return boot == there and int(later) >= int(ticks)
 
 
 def end(processes: Iterable[Identity], *, grace_s: float) -> tuple[Identity, ...]:

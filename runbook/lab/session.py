@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 import asyncssh
 
+from runbook.lab.pipes import OutputPipe, open_output_pipe
 from runbook.lab.processes import Identity, alive, end, family, identify, table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _CHUNK = 64 * 1024
 
@@ -43,29 +44,41 @@ class Sessions:
 
     async def run(self, channel: asyncssh.SSHServerProcess[bytes]) -> None:
         """Run what the client asked for, and tell it how that ended."""
-        process = await self._start(channel)
-        leader = identify(process.pid)
-        self._leaders |= {leader} if leader else set()
-        feeding = asyncio.create_task(_feed(channel, process))
-        assert process.stdout
-        assert process.stderr
-        await asyncio.gather(_drain(process.stdout, channel.stdout), _drain(process.stderr, channel.stderr))
-        code = await process.wait()
-        self._leaders -= {leader} if leader else set()
+        out, err = await open_output_pipe(), await open_output_pipe()
+        try:
+            process = await self._start(channel, out.write_fd, err.write_fd)
+        finally:
+            os.close(out.write_fd)
+            os.close(err.write_fd)
+        with self._listed(process.pid):
+            feeding = asyncio.create_task(_feed(channel, process))
+            await asyncio.gather(_drain(out, channel.stdout), _drain(err, channel.stderr))
+            code = await process.wait()
         feeding.cancel()
         _report(channel, code)
 
-    async def _start(self, channel: asyncssh.SSHServerProcess[bytes]) -> asyncio.subprocess.Process:
+    async def _start(
+        self, channel: asyncssh.SSHServerProcess[bytes], out: int, err: int
+    ) -> asyncio.subprocess.Process:
         around, command = self._surroundings, channel.command
         return await asyncio.create_subprocess_exec(
             *((around.shell, "-c", command) if command is not None else (around.shell,)),
             stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            stdout=out,
+            stderr=err,
             env={**around.environ, **_accepted(channel.env), **_connection(channel)},
             cwd=around.home,
             start_new_session=True,
         )
+
+    @contextlib.contextmanager
+    def _listed(self, pid: int) -> Iterator[None]:
+        leader = identify(pid)
+        self._leaders |= {leader} if leader else set()
+        try:
+            yield
+        finally:
+            self._leaders -= {leader} if leader else set()
 
     def end(self, grace_s: float) -> None:
         """End every session's processes; they have seen the end of their input before, and get `grace_s` to go."""
@@ -115,14 +128,12 @@ def _pass_on(name: str, process: asyncio.subprocess.Process) -> None:
             os.killpg(process.pid, number)
 
 
-async def _drain(stream: asyncio.StreamReader, out: asyncssh.SSHWriter[bytes]) -> None:
-    """Process to client. A client that is gone closes the pipe, so that the process notices as it would below sshd."""
-    try:
-        while chunk := await stream.read(_CHUNK):
+async def _drain(pipe: OutputPipe, out: asyncssh.SSHWriter[bytes]) -> None:
+    """Process to client. With the client gone the pipe is closed, so that the process notices as it does below sshd."""
+    with contextlib.closing(pipe), contextlib.suppress(asyncssh.Error, OSError):
+        while chunk := await pipe.reader.read(_CHUNK):
             out.write(chunk)
             await out.drain()
-    except (asyncssh.Error, OSError):
-        stream._transport.close()  # type: ignore[attr-defined]
 
 
 def _report(channel: asyncssh.SSHServerProcess[bytes], code: int) -> None:

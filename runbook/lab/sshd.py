@@ -38,7 +38,11 @@ class _Server(asyncssh.SSHServer):
         return username == self._user and key == self._key
 
     def connection_requested(self, dest_host: str, dest_port: int, orig_host: str, orig_port: int) -> bool:
-        return dest_host in _LOOPBACK
+        if dest_host not in _LOOPBACK:
+            raise asyncssh.ChannelOpenError(
+                asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED, "the lab forwards to loopback only"
+            )
+        return True
 
 
 async def listen(port: int, access: Access, sessions: Sessions) -> asyncssh.SSHAcceptor:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runbook.lab.pipes import OutputPipe, open_output_pipe
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
@@ -43,19 +45,19 @@ class Activation:
 
     async def run(self, command: Command) -> None:
         """Start the shim and follow it and the unit's output to their ends."""
-        output, log_fd = os.pipe()
+        output = await open_output_pipe()
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", str(_SHIM)),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
-                pass_fds=(log_fd,),
+                pass_fds=(output.write_fd,),
                 start_new_session=True,
             )
         finally:
-            os.close(log_fd)
+            os.close(output.write_fd)
         following = asyncio.create_task(self._follow_output(output))
-        self._write(argv=command.argv, env=command.env, cwd=command.cwd, log_fd=log_fd)
+        self._write(argv=command.argv, env=command.env, cwd=command.cwd, log_fd=output.write_fd)
         for item in self._unsent:
             self._write(**item)
         await self._follow_reports(self._process)
@@ -79,13 +81,9 @@ class Activation:
             self._on_report(json.loads(line))
         await process.wait()
 
-    async def _follow_output(self, fd: int) -> None:
-        reader = asyncio.StreamReader()
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(fd, "rb", buffering=0)
-        )
-        with contextlib.closing(transport):
-            async for line in _lines(reader):
+    async def _follow_output(self, output: OutputPipe) -> None:
+        with contextlib.closing(output):
+            async for line in _lines(output.reader):
                 self._on_line(line.decode("utf-8", "replace"))
 
 

@@ -71,6 +71,8 @@ class Journal:
         return self._directory / f"{unit}.log"
 
     def _of(self, unit: str) -> Iterator[Record]:
+        if "/" in unit:
+            return
         for path in (self._path(unit).with_suffix(".log.1"), self._path(unit)):
             if path.is_file():
                 with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:

@@ -25,42 +25,45 @@ def main() -> int:
     """Run one activation to its end."""
     _adopt_descendants()
     wake = _wake_on_child()
-    spec = json.loads(sys.stdin.buffer.readline() or b"null")
-    if spec is None:
+    line, commands = _first_line()
+    if not line:
         return 0
+    spec = json.loads(line)
     pid, ready = _spawn(spec)
     os.close(spec["log_fd"])
     _tell({"spawned": pid})
+    # A signal before the program runs would be lost, so commands wait for this.
     if not os.read(ready, 1):
         _tell({"executed": True})
-    _Activation(pid, wake).run()
+    _Activation(pid, wake, commands).run()
     return 0
 
 
 class _Activation:
-    def __init__(self, pid: int, wake: int) -> None:
+    def __init__(self, pid: int, wake: int, commands: bytes) -> None:
         self._pid = pid
         self._wake = wake
         self._killing = False
-        self._commands = b""
+        self._commands = commands
 
     def run(self) -> None:
         """Follow commands and deaths until no process is left."""
         watched = [0, self._wake]
+        self._obey(b"")
         while self._reap():
             # A sweep of SIGKILL can miss a process forked meanwhile, so it is repeated until none is left.
             ready, _, _ = select.select(watched, [], [], 0.05 if self._killing else None)
             if self._wake in ready:
                 os.read(self._wake, 512)
-            if 0 in ready and not self._obey():
+            if 0 in ready and not self._obey(os.read(0, 4096)):
                 watched = [self._wake]
                 self._killing = True
             if self._killing:
                 self._send(signal.SIGKILL, "all")
         _tell({"empty": True})
 
-    def _obey(self) -> bool:
-        chunk = os.read(0, 4096)
+    def _obey(self, chunk: bytes) -> bool:
+        """Do what whole lines say; False at the end of the commands."""
         *lines, self._commands = (self._commands + chunk).split(b"\n")
         for line in lines:
             command = json.loads(line)
@@ -94,6 +97,15 @@ class _Activation:
         if told:
             _tell({"exited": told, "empty": not left})
         return left
+
+
+def _first_line() -> tuple[bytes, bytes]:
+    """The first line, and what came behind it: a buffered reader would keep that from `select`."""
+    read = b""
+    while b"\n" not in read and (chunk := os.read(0, 65536)):
+        read += chunk
+    line, _, rest = read.partition(b"\n")
+    return line, rest
 
 
 def _adopt_descendants() -> None:

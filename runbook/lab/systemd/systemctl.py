@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +39,7 @@ _VALUED |= {
     "-o": "out",
     "--output": "out",
 }
+_UNIT_NAME = re.compile(r"[A-Za-z0-9:_.\\@-]{1,255}")
 _NOT_RUNNING, _NOT_FOUND = 3, 5
 
 
@@ -72,6 +74,9 @@ def parse(argv: Sequence[str]) -> Request:
             raise ValueError(f"unrecognized option '{word}'")
     verb, *units = words or ["list-units"]
     full = tuple(unit if "." in unit else f"{unit}.service" for unit in units)
+    for unit in full:
+        if not _UNIT_NAME.fullmatch(unit):
+            raise ValueError(f"Invalid unit name '{unit}'.")
     return Request(verb, full, tuple(properties), "--value" in flags, "--no-block" not in flags, options)
 
 

@@ -70,10 +70,11 @@ class Units:
 
     def reload(self) -> None:
         """Read every unit file again; running units keep their state."""
-        for name, slot in self._slots.items():
+        for name, slot in tuple(self._slots.items()):
             unit = load_unit(self._directory, name)
-            if unit.load_state != "not-found" or slot.service.active in ("inactive", "failed"):
-                slot.service = replace(slot.service, unit=unit)
+            if unit.load_state == "not-found" and slot.service.active in ("inactive", "failed"):
+                del self._slots[name]
+            slot.service = replace(slot.service, unit=unit)
 
     def names(self) -> tuple[str, ...]:
         """Every unit there is, in name order."""
@@ -118,9 +119,9 @@ class Units:
     def _slot(self, name: str) -> _Slot:
         slot = self._slots.get(name)
         if slot is None:
-            slot = self._slots[name] = _Slot(Service(load_unit(self._directory, name)))
-        elif slot.service.unit.load_state == "not-found":
-            slot.service = replace(slot.service, unit=load_unit(self._directory, name))
+            slot = _Slot(Service(load_unit(self._directory, name)))
+            if slot.service.unit.load_state != "not-found":
+                self._slots[name] = slot
         return slot
 
     def _happen(self, slot: _Slot, event: machine.Event) -> None:

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from runbook import lab as embedded
+from runbook.lab import state
+from runbook.lab.errors import LabError
+from runbook.lab.lifecycle import start_daemon
+from runbook.lab.processes import alive, table
+from runbook.lab.state import LabState, Paths
+from runbook.lab.systemd import ledger
+
+if TYPE_CHECKING:
+    from tests.lab.fixtures import Shell
+
+pytestmark = pytest.mark.real
+
+SLEEPER = """[Service]
+ExecStart=/bin/sh -c 'setsid sleep 1000 & exec sleep 1000'
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+@pytest.fixture
+def small_lab(tmp_path: Path) -> LabState:
+    """A lab with one unit of two sleeping processes, laid but not started: fast, and no model in it."""
+    from runbook.lab.keys import ensure_keys
+
+    lab = state.fresh_state(tmp_path, usual_ports=False)
+    ensure_keys(Paths(tmp_path).keys, lab.ssh_port)
+    for directory in (Paths(tmp_path).units, Paths(tmp_path).scripts):
+        directory.mkdir(parents=True)
+    (Paths(tmp_path).units / "sleeper.service").write_text(SLEEPER)
+    state.save(lab)
+    return lab
+
+
+def until(holds: object, seconds: float = 10.0) -> None:
+    assert callable(holds)
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "did not come true in time"
+        time.sleep(0.02)
+
+
+def below(pid: int) -> set[int]:
+    return {row.pid for row in table().values() if row.parent == pid}
+
+
+def sleepers(lab: LabState) -> tuple[ledger.Entry, ...]:
+    return ledger.read(Paths(lab.root).ledger)
+
+
+def test_the_before_state_has_the_stale_flag_in_both_scripts_and_the_fix_in_none(fresh_lab: LabState) -> None:
+    for role in ("prefill", "decode"):
+        text = (Paths(fresh_lab.root).scripts / f"serve_dsv4_{role}.sh").read_text()
+        assert "export SGLANG_OPT_USE_TOPK_V2=0\n" in text
+        assert "SGLANG_OPT_USE_MULTI_STREAM_OVERLAP" not in text
+        for name in ("SGLANG_DSV4_BF16_INDEX_K", "SGLANG_SM120_MMA_FLASHMLA", "SGLANG_SM120_TRITON_INDEXER"):
+            assert f"export {name}=1\n" in text
+
+
+def test_the_serve_scripts_are_sound_shell(lab: LabState) -> None:
+    for script in Paths(lab.root).scripts.iterdir():
+        assert subprocess.run(["bash", "-n", script], check=False).returncode == 0
+
+
+def test_up_on_a_running_lab_changes_nothing(lab: LabState) -> None:
+    before = embedded.status(lab.root)
+    said: list[str] = []
+    assert embedded.up(lab.root, say=said.append) == before
+    assert said == []
+
+
+def test_two_callers_at_once_bring_up_one_lab(small_lab: LabState) -> None:
+    def up(_: int) -> int:
+        return embedded.up(small_lab.root, say=lambda line: None, settle=lambda lab: ()).pid
+
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            assert len(set(pool.map(up, range(3)))) == 1
+    finally:
+        embedded.down(small_lab.root)
+
+
+def test_a_second_daemon_for_the_same_lab_refuses(small_lab: LabState) -> None:
+    start_daemon(small_lab)
+    try:
+        with pytest.raises(LabError, match="another daemon serves this lab"):
+            start_daemon(small_lab)
+    finally:
+        embedded.down(small_lab.root)
+
+
+def test_a_taken_port_is_named(small_lab: LabState) -> None:
+    import socket
+
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", small_lab.ssh_port))
+        other.listen()
+        with pytest.raises(LabError, match=f"port {small_lab.ssh_port} .* is taken"):
+            start_daemon(small_lab)
+    assert embedded.status(small_lab.root) is None
+
+
+def test_down_ends_every_process_and_keeps_the_files(small_lab: LabState) -> None:
+    start_daemon(small_lab)
+    until(lambda: len(sleepers(small_lab)) == 1)
+    processes = sleepers(small_lab)[0].processes
+    assert embedded.down(small_lab.root)
+    assert not any(map(alive, processes))
+    assert embedded.status(small_lab.root) is None
+    assert (Paths(small_lab.root).units / "sleeper.service").exists()
+    assert not embedded.down(small_lab.root)
+
+
+def test_a_killed_daemon_takes_its_units_along(small_lab: LabState) -> None:
+    daemon = start_daemon(small_lab)
+    until(lambda: len(sleepers(small_lab)) == 1)
+    shim, main = sleepers(small_lab)[0].processes
+    until(lambda: len(below(main.pid)) == 1)
+    (detached,) = below(main.pid)
+    os.kill(daemon, signal.SIGKILL)
+    until(lambda: not alive(shim) and not alive(main) and detached not in table())
+
+
+def test_up_after_a_killed_daemon_and_shim_ends_the_orphans_and_starts_anew(small_lab: LabState) -> None:
+    daemon = start_daemon(small_lab)
+    until(lambda: len(sleepers(small_lab)) == 1)
+    shim, main = sleepers(small_lab)[0].processes
+    os.kill(shim.pid, signal.SIGSTOP)  # so that it cannot clean up when the daemon goes
+    os.kill(daemon, signal.SIGKILL)
+    until(lambda: embedded.status(small_lab.root) is None)
+    assert alive(main)
+    try:
+        start_daemon(small_lab)
+        assert not alive(main)
+        assert not alive(shim)
+        until(lambda: [entry.unit for entry in sleepers(small_lab)] == ["sleeper.service"])
+    finally:
+        embedded.down(small_lab.root)
+
+
+def test_a_lab_that_was_moved_is_refused(small_lab: LabState, tmp_path: Path) -> None:
+    moved = tmp_path.with_name("elsewhere")
+    tmp_path.rename(moved)
+    with pytest.raises(LabError, match=r"was laid in .* and then moved"):
+        embedded.up(moved, say=lambda line: None)
+
+
+def test_the_state_file_that_was_cut_off_counts_as_none(tmp_path: Path) -> None:
+    (tmp_path / "lab.json").write_text('{"root": "/x", "ports": {')
+    assert state.load(tmp_path) is None
+
+
+def test_a_daemon_record_of_another_process_counts_as_down(small_lab: LabState) -> None:
+    Paths(small_lab.root).run.mkdir()
+    Paths(small_lab.root).daemon.write_text(json.dumps({"pid": os.getpid(), "started": "other-boot:1"}))
+    assert embedded.status(small_lab.root) is None
+    assert not embedded.down(small_lab.root)
+
+
+def test_chat_through_the_router_works_and_decode_restarts(lab: LabState, shell: Shell) -> None:
+    from runbook.lab.serving import await_serving
+
+    before = shell.properties("sglang-dsv4-decode", "MainPID")["MainPID"]
+    assert shell.run("systemctl restart sglang-dsv4-decode").returncode == 0
+    assert list(await_serving(lab)) == []
+    assert shell.properties("sglang-dsv4-decode", "MainPID")["MainPID"] != before
+
+
+def test_nothing_of_the_lab_listens_beyond_loopback(lab: LabState) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        table_text = Path("/proc/net/tcp").read_text().splitlines()[1:]
+        listening = {
+            (address, int(port, 16))
+            for line in table_text
+            for address, port in [line.split()[1].split(":")]
+            if line.split()[3] == "0A"
+        }
+        ours = {lab.ssh_port, *lab.ports.values()}
+        assert {address for address, port in listening if port in ours} <= {"0100007F"}
