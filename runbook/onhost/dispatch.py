@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from runbook.onhost import (
     audit,
     cache,
-    files,
     jobs,
     journal,
     listening,
@@ -18,6 +17,7 @@ from runbook.onhost import (
     processes,
     releases,
     units,
+    write,
 )
 from runbook.onhost.calls import Call, Refusal, collect, permit
 
@@ -37,7 +37,7 @@ _KINDS = {
 
 def calls() -> dict[str, Call]:
     """Every call of the helper, by name."""
-    return collect((audit, cache, files, jobs, journal, listening, lock, observe, processes, releases, units))
+    return collect((audit, cache, jobs, journal, listening, lock, observe, processes, releases, units, write))
 
 
 def dispatch(name: str, args: Mapping[str, Any], session: Session) -> Any:

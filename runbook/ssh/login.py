@@ -1,0 +1,109 @@
+"""One login: Fabric's connection with our host keys, our keys and the user's agent, and no delay on its socket."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from typing import TYPE_CHECKING, Any
+
+import fabric
+import paramiko
+
+from runbook.errors import UnreachableError
+from runbook.ssh.hostkeys import HostKeys
+from runbook.ssh.identities import Identities
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runbook.ssh.hops import Hop
+
+KEEPALIVE_S = 15
+_LOGIN_S = 60.0  # a key on a token wants a touch; an agent may ask its user
+
+
+def login(
+    hop: Hop,
+    through: paramiko.Transport | None,
+    *,
+    accept_new: bool,
+    ask: Callable[[str], str] | None,
+    timeout_s: float,
+) -> Any:
+    """A connected `fabric.Connection` to a hop, by way of the one before it if there is one.
+
+    Raises UnreachableError: no route, no answer, host key or login refused.
+    """
+    logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # it prints what it also raises
+    keys = HostKeys(hop, accept_new=accept_new)
+    identities = Identities(hop, ask)
+    connection = _connection(hop, keys, identities, timeout_s)
+    try:
+        connection.connect_kwargs["sock"] = _socket(hop, through, timeout_s)
+        connection.open()
+    except paramiko.AuthenticationException as error:
+        connection.client.close()
+        raise UnreachableError(identities.refusal(error)) from None
+    except (OSError, EOFError, paramiko.SSHException) as error:
+        connection.client.close()
+        raise UnreachableError(f"{hop.label}: {_reason(error)}") from error
+    except BaseException:
+        connection.client.close()
+        raise
+    connection.transport.set_keepalive(KEEPALIVE_S)
+    return connection
+
+
+def _connection(hop: Hop, keys: HostKeys, identities: Identities, timeout_s: float) -> Any:
+    # Lazy, with a configuration object of our own: nothing of ~/.fabric.* or ssh_config is read a second time.
+    config = fabric.Config(ssh_config=paramiko.SSHConfig(), lazy=True)
+    connection = fabric.Connection(
+        host=hop.host,
+        user=hop.user,
+        port=hop.port,
+        config=config,
+        connect_timeout=timeout_s,
+        connect_kwargs={
+            "auth_strategy": identities,
+            "transport_factory": _transport_factory(keys),
+            "banner_timeout": timeout_s,
+            "auth_timeout": _LOGIN_S,
+            "channel_timeout": timeout_s,
+        },
+    )
+    connection.client.set_missing_host_key_policy(keys)
+    return connection
+
+
+def _transport_factory(keys: HostKeys) -> Callable[..., paramiko.Transport]:
+    def make(sock: Any, **options: Any) -> paramiko.Transport:
+        if isinstance(sock, socket.socket):
+            # Paramiko leaves Nagle on, which costs every small request of ours 40 to 90 ms.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        transport = paramiko.Transport(sock, **options)
+        keys.prefer(transport)
+        return transport
+
+    return make
+
+
+def _socket(hop: Hop, through: paramiko.Transport | None, timeout_s: float) -> Any:
+    """What the login runs over: a channel of the jump host, a proxy command, or None for a socket of its own."""
+    if through is not None:
+        return through.open_channel("direct-tcpip", (hop.host, hop.port), ("", 0), timeout=timeout_s)
+    if hop.proxy_command is not None:
+        return paramiko.ProxyCommand(hop.proxy_command)
+    return None
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong on the way, in words."""
+    if isinstance(error, socket.gaierror):
+        return f"no address of that name ({error.strerror})"
+    if isinstance(error, paramiko.ssh_exception.NoValidConnectionsError):
+        return "; ".join(dict.fromkeys(str(getattr(one, "strerror", None) or one) for one in error.errors.values()))
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, paramiko.ChannelException):
+        return f"the jump host cannot reach it ({error.text})"
+    return str(error) or type(error).__name__
