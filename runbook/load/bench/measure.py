@@ -1,21 +1,16 @@
-"""The hot path: sends one repeat's requests and keeps stamps and bytes, nothing else."""
+"""When requests go out: a closed loop that keeps so many in flight, and an open one that follows a schedule."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, Protocol
-
-import httpx
+from typing import TYPE_CHECKING, Protocol
 
 from runbook.load.bench.request import RawStream
-from runbook.load.client import NotAStreamError, StatusError, stream_chat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-# On Python 3.10 asyncio's TimeoutError is not the builtin one.
-_EXPECTED = (asyncio.TimeoutError, httpx.HTTPError, httpx.StreamError, NotAStreamError, StatusError)
 _AFTER_FAILURE_S = 0.05  # a server that refuses at once must not be asked a thousand times a second
 
 
@@ -23,47 +18,6 @@ class Send(Protocol):
     """Sends one request and fills its stream."""
 
     async def __call__(self, raw: RawStream, /) -> None: ...
-
-
-def sender(client: httpx.AsyncClient, body: Callable[[int], dict[str, Any]], *, deadline_s: float) -> Send:
-    """One request: fills a RawStream and never raises for what the server or the network does.
-
-    `body` makes the request of an index; it is made before the send is stamped. After `deadline_s` it is given up.
-    """
-
-    async def send(raw: RawStream) -> None:
-        content = body(raw.index)
-        raw.sent = time.perf_counter()
-        raw.intended = raw.intended or raw.sent
-        try:
-            await asyncio.wait_for(_read(client, content, raw), deadline_s)
-        except _EXPECTED as error:
-            raw.failure, raw.detail = _kind(error, bool(raw.reads)), str(error)[:200]
-        raw.ended = time.perf_counter()
-
-    return send
-
-
-async def _read(client: httpx.AsyncClient, content: dict[str, Any], raw: RawStream) -> None:
-    keep = raw.reads.append
-    async for read in stream_chat(client, content):
-        keep(read)
-
-
-def _kind(error: Exception, started: bool) -> str:
-    match error:
-        case StatusError():
-            return f"http {error.status}"
-        case NotAStreamError():
-            return "not a stream"
-        case httpx.ConnectError() | httpx.ConnectTimeout():
-            return "refused"
-        case httpx.ReadTimeout() | httpx.PoolTimeout() | httpx.WriteTimeout():
-            return "stalled" if started else "timeout"
-        case asyncio.TimeoutError():
-            return "deadline"
-        case _:
-            return "cut" if started else "reset"
 
 
 async def closed_loop(

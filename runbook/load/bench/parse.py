@@ -6,11 +6,12 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from runbook.load.bench.http1 import read_response
 from runbook.load.bench.request import RequestRecord
-from runbook.load.sse import OversizedEventError, SseParser
+from runbook.load.sse import SseParser
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from runbook.load.bench.request import RawStream
 
@@ -30,9 +31,9 @@ def record(raw: RawStream) -> RequestRecord:
     """The record of a finished stream. A failure of the transport outranks what the bytes say."""
     reading = _Reading()
     try:
-        _read(raw.reads, reading)
-    except (ValueError, OversizedEventError) as error:
-        reading.failure, reading.detail = "badstream", str(error)
+        _read(_body(raw, reading), reading)
+    except ValueError as error:  # of JSON, of an oversized event, of the framing
+        reading.failure, reading.detail = reading.failure or "badstream", reading.detail or str(error)
     failure, detail = (raw.failure, raw.detail) if raw.failure else _judge(reading)
     details = _mapping(reading.usage.get("prompt_tokens_details"))
     return RequestRecord(
@@ -49,6 +50,27 @@ def record(raw: RawStream) -> RequestRecord:
         failure=failure,
         detail=detail[:200],
     )
+
+
+def _body(raw: RawStream, reading: _Reading) -> Sequence[tuple[float, bytes]]:
+    """The reads of the event stream; what keeps the response from being one goes into `reading`."""
+    if not raw.framed:
+        return raw.reads
+    response = read_response(raw.reads)
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    excerpt = b"".join(data for _, data in response.body)[:200].decode("utf-8", "replace")
+    if not response.status:
+        reading.failure, reading.detail = "reset", "the connection ended without an answer"
+    elif response.status != 200:
+        reading.failure, reading.detail = f"http {response.status}", f"HTTP {response.status}: {excerpt}"
+    elif kind != "text/event-stream":
+        reading.failure, reading.detail = (
+            "not a stream",
+            f"expected text/event-stream, found {kind!r}: {excerpt}",
+        )
+    elif not response.whole:
+        reading.failure, reading.detail = "cut", "the connection ended within the stream"
+    return response.body if kind == "text/event-stream" else ()
 
 
 def _judge(reading: _Reading) -> tuple[str, str]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from runbook.load.bench.measure import sender
 from runbook.load.bench.parse import record
 from runbook.load.bench.request import RawStream
+from runbook.load.bench.senders import httpx_sender
 
 if TYPE_CHECKING:
     from runbook.load.bench.settings import Settings
@@ -29,7 +29,7 @@ async def preflight(client: httpx.AsyncClient, settings: Settings) -> None:
     body = {**settings.workload.body("Say yes."), "max_tokens": 2}
     raw = RawStream(0)
     try:
-        await sender(client, lambda _: body, deadline_s=_DEADLINE_S)(raw)
+        await httpx_sender(client, lambda _: body, deadline_s=_DEADLINE_S)(raw)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise PreflightFailed(f"--base-url {settings.base_url}: {error}", 2) from error
     asked = record(raw)

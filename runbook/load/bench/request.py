@@ -19,6 +19,7 @@ class RawStream:
     """What the hot path keeps of one request.
 
     `intended` 0: whenever it is sent, as in a closed loop. `failure` is a kind, empty while nothing went wrong.
+    `framed`: the reads are those of the whole HTTP response, head and chunk sizes included, not of its body.
     """
 
     index: int
@@ -27,6 +28,7 @@ class RawStream:
     ended: float = 0.0
     failure: str = ""
     detail: str = ""
+    framed: bool = False
     reads: list[tuple[float, bytes]] = field(default_factory=list)
 
 

@@ -11,8 +11,9 @@ from runbook.load.bench.arrivals import scheduled
 from runbook.load.bench.clienthealth import ClientHealth, HealthWatch
 from runbook.load.bench.concurrency import in_flight
 from runbook.load.bench.foreign import foreign_load, miscounted
-from runbook.load.bench.measure import closed_loop, open_loop, sender
+from runbook.load.bench.measure import closed_loop, open_loop
 from runbook.load.bench.parse import record
+from runbook.load.bench.senders import sender_of
 from runbook.load.bench.server import counters
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ async def _load(
     def body(index: int) -> dict[str, Any]:
         return settings.workload.body(prompts.prompt(f"{label}/{index}"))
 
-    send = sender(client, body, deadline_s=settings.deadline_s)
+    send = sender_of(client, settings, body)
     rate = settings.workload.request_rate
     if rate is not None:
         times = scheduled(

@@ -85,11 +85,12 @@ class StandIn:
         method, path, _ = head.split("\r\n")[0].split(" ")
         headers = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
         body = await reader.readexactly(int(headers.get("content-length", "0")))
+        keep = headers.get("connection") != "close"
         if method == "GET":
-            return await self._get(path, writer)
+            return await self._get(path, writer) and keep
         if self.key is not None and headers.get("authorization") != f"bearer {self.key}".lower():
-            return await _answer(writer, 401, '{"error": "no such key"}')
-        return await self._chat(json.loads(body), writer)
+            return await _answer(writer, 401, '{"error": "no such key"}') and keep
+        return await self._chat(json.loads(body), writer) and keep
 
     async def _get(self, path: str, writer: asyncio.StreamWriter) -> bool:
         if path == "/log":

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from runbook.load.bench.prompts import fitted, prompts
+
+
+def test_every_request_of_every_run_starts_with_its_own_nonce() -> None:
+    texts = [prompts(run, 50).prompt(label) for run in ("a", "b") for label in ("1/0/0", "1/0/1", "8/0/0")]
+    assert len({text[:8] for text in texts}) == len(texts)
+
+
+def test_no_two_prompts_share_more_than_a_character_or_two() -> None:
+    texts = [prompts("run", 50).prompt(str(index)) for index in range(200)]
+    shared = [len(os.path.commonprefix([one, texts[0]])) for one in texts[1:]]
+    assert max(shared) <= 4
+
+
+def test_the_filler_is_the_same_for_a_seed_and_the_nonce_is_not() -> None:
+    one, other = (prompts(run, 50, seed=3).prompt("x") for run in ("a", "b"))
+    assert one.split(":")[1] == other.split(":")[1]
+    assert one != other
+
+
+@pytest.mark.parametrize("tokens", [1, 11, 350, 8000])
+def test_a_word_is_counted_as_a_token(tokens: int) -> None:
+    assert len(prompts("r", tokens).prompt("x").split()) == max(2, tokens - 9)
+
+
+def test_prompts_are_adjusted_by_what_the_server_counted() -> None:
+    assert prompts("r", 350).adjusted(350, 362).words == prompts("r", 350).words - 12
+
+
+@pytest.mark.parametrize("tokens", [20, 350])
+def test_a_tokenizer_makes_the_length_exact(tokens: int) -> None:
+    def count(text: str) -> int:  # a tokenizer that needs two tokens for every fourth letter group
+        return len(text.split()) + len(text) // 40 % 2
+
+    assert count(fitted(prompts("r", tokens), "x", tokens, count)) == tokens
+
+
+def test_a_fitted_prompt_keeps_its_nonce() -> None:
+    made = prompts("r", 100)
+    assert fitted(made, "x", 60, lambda text: len(text.split())).startswith(replace(made, words=1).prompt("x"))
