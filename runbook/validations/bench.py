@@ -42,7 +42,8 @@ class Judged:
 
 def judge(result: Mapping[str, Any], baseline: Mapping[str, Any] | None, spec: Bench) -> Judged:
     """Judge a bench by itself, then against its baseline; without a baseline it is inconclusive, never a pass."""
-    from runbook.load.bench import compare, table
+    from runbook.load.bench import comparison as compare
+    from runbook.load.bench import fingerprint, table
     from runbook.load.bench import result as results
 
     current = results.BenchResult.from_json(result)
@@ -57,7 +58,7 @@ def judge(result: Mapping[str, Any], baseline: Mapping[str, Any] | None, spec: B
     before = results.BenchResult.from_json(baseline)
     try:
         comparison = compare.compare(before, current, max_regression=spec.max_regression, accept=spec.accept)
-    except compare.FingerprintMismatch as mismatch:
+    except fingerprint.FingerprintMismatch as mismatch:
         return Judged(
             result,
             None,

@@ -1,0 +1,266 @@
+"""A host in memory: files, units whose processes keep the environment they were started with, releases, audit, jobs.
+
+It answers the calls a rollout makes with the shapes of docs/architecture.md, and can be told to misbehave: `crash`,
+`unhealthy`, `corrupt`. Time passes only when somebody sleeps.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import itertools
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runbook.edits import serve_script
+from runbook.errors import FileChangedError, HelperError, LockedError
+from runbook.load.statistics import upper_bound
+from runbook.tunnel import Response, TunnelRefused
+from tests.building import TOPK, host, script
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runbook.model import Host, Unit
+
+START = 1_700_000_000.0
+
+
+@dataclass
+class Clock:
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def utc(self) -> datetime.datetime:
+        return datetime.datetime.fromtimestamp(START + self.now, datetime.UTC)
+
+
+@dataclass
+class RunningUnit:
+    """A unit as the fake host runs it."""
+
+    unit: Unit
+    environ: dict[str, str]
+    pid: int
+    started: float = 0.0
+    active: str = "active"
+    restarts: int = 0
+
+    def properties(self) -> dict[str, str]:
+        sub = {"active": "running", "failed": "failed", "inactive": "dead"}[self.active]
+        pid = self.pid if self.active == "active" else 0
+        return {
+            "LoadState": "loaded", "ActiveState": self.active, "SubState": sub, "MainPID": str(pid),
+            "NRestarts": str(self.restarts), "NeedDaemonReload": "no", "Result": "exit-code" if sub == "failed" else "success",
+        }  # fmt: skip
+
+
+@dataclass
+class FakeHost:
+    """See the module. `behave` is asked after each restart and may change the unit; `load` gives a job's result."""
+
+    host: Host = field(default_factory=host)
+    clock: Clock = field(default_factory=Clock)
+    files: dict[str, bytes] = field(default_factory=dict)
+    behave: Callable[[RunningUnit], None] = lambda unit: None
+    load: Callable[[list[str]], dict[str, Any]] | None = None
+    mode: str = "writing"
+    calls: list[str] = field(default_factory=list)
+    releases: dict[str, dict[str, Any]] = field(default_factory=dict)
+    stored: dict[str, dict[str, bytes | None]] = field(default_factory=dict)
+    current: str | None = None
+    inflight: Any = None
+    lock: Any = None
+    audit: list[dict[str, Any]] = field(default_factory=list)
+    jobs: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.files = self.files or dict.fromkeys(self.host.scripts, script(**{TOPK: "0"}))
+        self.ctimes = dict.fromkeys(self.files, -100.0)
+        self.units = {
+            unit.name: RunningUnit(unit, self._environ(unit), 100 + n)
+            for n, unit in enumerate(self.host.units)
+        }
+        self._next_pid = 1000
+
+    def _environ(self, unit: Unit) -> dict[str, str]:
+        if unit.script is None:
+            return {}
+        values = serve_script.read(self.files[unit.script].decode()).values
+        return {name: value for name, value in values.items() if value is not None}
+
+    # -------------------------------------------------------------- the wire
+
+    def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
+        self.calls.append(name)
+        return json.loads(json.dumps(getattr(self, f"_{name}")(**args)))
+
+    def _observe(self, files: list[str], units: list[str], **_: Any) -> dict[str, Any]:
+        return {
+            "facts": {"hostname": "gpu1"},
+            "now": START + self.clock.now,
+            "files": {path: self._file(path) for path in files},
+            "units": {name: self._unit(self.units[name]) for name in units},
+            "disk": {"free_bytes": 1 << 40, "free_inodes": 1 << 20, "read_only": []},
+            "state": {
+                "current": self.current, "releases": list(self.releases.values()),
+                "inflight": self.inflight, "lock": self.lock,
+            },
+        }  # fmt: skip
+
+    def _file(self, path: str) -> dict[str, Any]:
+        if path not in self.files:
+            return {"exists": False, "real_path": path, "b64": None}
+        content = base64.b64encode(self.files[path]).decode()
+        ctime_ns = int((START + self.ctimes[path]) * 1e9)
+        return {
+            "exists": True,
+            "real_path": path,
+            "b64": content,
+            "mode": 0o755,
+            "uid": 0,
+            "gid": 0,
+            "ctime_ns": ctime_ns,
+        }
+
+    def _unit(self, unit: RunningUnit) -> dict[str, Any]:
+        known = unit.unit.script is not None and unit.active == "active"
+        processes = {
+            "kind": "environ" if known else "unknown", "pid": unit.pid, "started_at": START + unit.started,
+            "environ": unit.environ, "detail": "" if known else "blank environ",
+        }  # fmt: skip
+        return {"properties": unit.properties(), "processes": processes}
+
+    def _units(self, units: list[str]) -> dict[str, Any]:
+        return {name: self.units[name].properties() for name in units}
+
+    def _journal(self, unit: str, **_: Any) -> dict[str, str]:
+        return {"text": f"{unit}: Main process exited, code=exited, status=1/FAILURE"}
+
+    def _lock(self, state: str, holder: Mapping[str, Any]) -> dict[str, Any]:
+        if self.lock:
+            raise LockedError(f"held by {self.lock['user']}")
+        self.lock = dict(holder)
+        return {}
+
+    def _inflight(self, state: str, doc: Any) -> dict[str, Any]:
+        self.inflight = doc
+        return {}
+
+    def _release_save(self, state: str, manifest: dict[str, Any], files: list[str]) -> dict[str, Any]:
+        self.releases[manifest["id"]] = dict(manifest)
+        self.stored[manifest["id"]] = {path: self.files.get(path) for path in files}
+        return {"id": manifest["id"]}
+
+    def _release_update(self, state: str, id: str, fields: dict[str, Any]) -> dict[str, Any]:
+        self.releases[id] |= fields
+        return {}
+
+    def _release_read(self, state: str, id: str) -> dict[str, Any]:
+        files = {
+            path: {"b64": None if content is None else base64.b64encode(content).decode()}
+            for path, content in self.stored[id].items()
+        }
+        return {"manifest": self.releases[id], "files": files}
+
+    def _set_current(self, state: str, id: str) -> dict[str, Any]:
+        self.current = id
+        return {}
+
+    def _files_write(self, changes: list[dict[str, Any]]) -> dict[str, Any]:
+        for change in changes:
+            there = self.files.get(change["path"])
+            if (None if there is None else hashlib.sha256(there).hexdigest()) != change["before"]:
+                raise FileChangedError(change["path"])
+        for change in changes:
+            self._put(change["path"], None if change["b64"] is None else base64.b64decode(change["b64"]))
+        return {}
+
+    def _put(self, path: str, content: bytes | None) -> None:
+        self.ctimes[path] = self.clock.now
+        if content is None:
+            del self.files[path]
+        else:
+            self.files[path] = content
+
+    def _daemon_reload(self) -> dict[str, Any]:
+        return {}
+
+    def _unit_restart(self, unit: str) -> dict[str, Any]:
+        running = self.units[unit]
+        before = running.pid if running.active == "active" else 0
+        self._next_pid += 1
+        running.pid, running.active, running.started = self._next_pid, "active", self.clock.now
+        running.environ = self._environ(running.unit)
+        self.behave(running)
+        return {"before": before}
+
+    def _record_start(self, **_: Any) -> dict[str, Any]:
+        return {}
+
+    def _cache_has(self, **_: Any) -> bool:
+        return True
+
+    def _job_start(self, argv: list[str], **_: Any) -> dict[str, Any]:
+        self.jobs["1"] = argv
+        return {"job": "1", "pid": 4242}
+
+    def _job_poll(self, job: str, wait_s: float) -> dict[str, Any]:
+        if self.load is None:
+            raise HelperError("this host runs no load")
+        self.clock.sleep(1)
+        lines = [
+            json.dumps({"event": "progress", "text": "1 of 2"}),
+            "noise",
+            json.dumps({"event": "result", "result": self.load(self.jobs[job])}),
+        ]
+        return {"lines": lines, "stderr": "", "exit": 0}
+
+    def _job_stop(self, **_: Any) -> dict[str, Any]:
+        self.jobs.clear()
+        return {"exit": -15}
+
+    def _audit_append(self, state: str, record: dict[str, Any]) -> dict[str, Any]:
+        self.audit.append(record)
+        return {"seq": len(self.audit), "hash": f"{len(self.audit):064x}"}
+
+    # -------------------------------------------------------------- the tunnel
+
+    def get(self, url: str, *, deadline_s: float) -> Response:
+        unit = next(unit for unit in self.units.values() if unit.unit.health == url)
+        if unit.active != "active":
+            raise TunnelRefused(f"{url}: connection refused")
+        return Response(200, b"", 0.01)
+
+    def post_json(
+        self, url: str, body: Any, *, deadline_s: float, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        if any(unit.active != "active" for unit in self.units.values()):
+            return Response(503, b"no worker", 0.01)
+        return Response(200, json.dumps({"choices": [{"message": {"content": "ready"}}]}).encode(), 0.01)
+
+
+def sessions_result(argv: list[str], *, corrupt: int = 0, infra: int = 0) -> dict[str, Any]:
+    """A sessions document as `runbook.load repro` would print it for these arguments."""
+    given = dict(itertools.pairwise(argv))
+    sessions, good = int(given["--sessions"]), int(given["--sessions"]) - corrupt - infra
+    outcome = "fail" if corrupt else "inconclusive" if infra else "pass"
+    counts = (
+        {"maxrounds": good}
+        | ({"corrupt": corrupt} if corrupt else {})
+        | ({"timeout": infra} if infra else {})
+    )
+    return {
+        "schema": 1, "kind": "sessions", "name": given["--tag"], "outcome": outcome, "sessions": sessions,
+        "rounds": int(given["--rounds"]), "counts": counts, "corrupt": corrupt, "infra": infra,
+        "upper_95": upper_bound(corrupt, sessions), "wall_s": 6.0, "peak_concurrency": sessions, "tokens_per_s": 1.0,
+        "lines": [f"wall=6.0s counts={json.dumps(counts)}", f"CORRUPTION sessions: {corrupt}/{sessions} = {corrupt:d}%"],
+        "findings": [], "waves": [], "streams": None,
+    }  # fmt: skip

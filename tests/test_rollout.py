@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from runbook import rollout
+from runbook.errors import InterruptedByOperator
+from runbook.events import Event, Run
+from runbook.model import Policy, Sessions
+from runbook.rollout import Options
+from runbook.work import Work
+from tests.building import DECODE, OVERLAP, TOPK, host
+from tests.fakehost import FakeHost, RunningUnit, sessions_result
+
+VALIDATIONS = (Sessions("final80", 80, 3, 350, 2000, 260.0), Sessions("final60", 60, 4, 300, 2500, 240.0))
+
+
+def clean(argv: list[str]) -> dict[str, Any]:
+    return sessions_result(argv)
+
+
+def corrupt(argv: list[str]) -> dict[str, Any]:
+    return sessions_result(argv, corrupt=12)
+
+
+def a_host(**fields: Any) -> FakeHost:
+    defaults: dict[str, Any] = {"host": host(validations=VALIDATIONS), "load": clean}
+    return FakeHost(**(defaults | fields))
+
+
+def work_on(
+    fake: FakeHost,
+    *,
+    listeners: Any = (),
+    checkpoint: Any = lambda: None,
+    confirm: bool = True,
+    **fields: Any,
+) -> Work:
+    return Work(
+        host=fields.pop("wanted", fake.host),
+        run=Run(listeners, clock=fake.clock, checkpoint=checkpoint),
+        wire=fake,  # type: ignore[arg-type]
+        tunnel=fake,  # type: ignore[arg-type]
+        rollout=f"rollout-{len(fake.audit)}",
+        operator={"user": "ann", "host": "laptop"},
+        confirm=lambda question: confirm,
+        checkpoint=checkpoint,
+        sleep=fake.clock.sleep,
+        clock=fake.clock,
+        now=fake.clock.utc,
+        **fields,
+    )
+
+
+def deploy(fake: FakeHost, **fields: Any) -> rollout.Story:
+    options = fields.pop("options", Options())
+    fake.lock = None
+    return rollout.deploy(work_on(fake, **fields), options)
+
+
+def restarted(fake: FakeHost) -> int:
+    return fake.calls.count("unit_restart")
+
+
+def test_a_deploy_edits_restarts_validates_and_proves_its_release() -> None:
+    fake = a_host()
+    story = deploy(fake)
+    assert (story.outcome.value, story.exit_code, story.error) == ("pass", 0, None)
+    assert fake.units["decode.service"].environ == {OVERLAP: "0"}
+    assert fake.releases[story.release or ""]["verdict"] == "proven"
+    assert fake.current == story.release
+    assert fake.inflight is None
+    assert [run["name"] for run in story.measured.validations] == ["final80", "final60"]
+    assert len(fake.audit) == 1
+
+
+def test_the_state_before_is_kept_as_an_adopted_release() -> None:
+    fake = a_host()
+    before = dict(fake.files)
+    story = deploy(fake)
+    parent = fake.releases[story.release or ""]["parent"]
+    assert fake.releases[parent]["verdict"] == "adopted"
+    assert fake.stored[parent] == before
+
+
+def test_prefill_is_restarted_before_decode() -> None:
+    story = deploy(a_host())
+    names = [step.name for step in story.steps]
+    assert names.index("restart prefill") < names.index("restart decode") < names.index("ready")
+
+
+def test_a_second_deploy_plans_nothing_restarts_nothing_and_makes_no_release() -> None:
+    fake = a_host()
+    deploy(fake)
+    releases, restarts = set(fake.releases), restarted(fake)
+    story = deploy(fake)
+    assert story.plan is not None
+    assert story.plan.empty
+    assert (story.exit_code, set(fake.releases), restarted(fake)) == (0, releases, restarts)
+    assert [run["name"] for run in story.measured.validations] == ["final80", "final60"]
+
+
+def test_a_dry_run_only_reads() -> None:
+    fake = a_host()
+    story = deploy(fake, options=Options(dry_run=True))
+    assert story.exit_code == 0
+    assert fake.calls == ["observe"]
+
+
+def test_an_operator_who_says_no_changes_nothing_and_exits_130() -> None:
+    fake = a_host()
+    before = dict(fake.files)
+    story = deploy(fake, confirm=False)
+    assert (story.exit_code, fake.files) == (130, before)
+    assert "lock" not in fake.calls
+
+
+def test_hard_corruption_rolls_back_by_itself_to_the_very_bytes_before() -> None:
+    fake = a_host()
+    deploy(fake)
+    proven, good = fake.current, dict(fake.files)
+    fake.load = corrupt
+    wrong = dataclasses.replace(
+        fake.host,
+        flags=tuple(dataclasses.replace(f, value="1") if f.name == OVERLAP else f for f in fake.host.flags),
+    )
+    story = deploy(fake, wanted=wrong)
+    assert (story.exit_code, story.rolled_back_to, fake.current) == (1, proven, proven)
+    assert fake.files == good
+    assert fake.units["decode.service"].environ == {OVERLAP: "0"}
+    assert fake.releases[story.release or ""]["verdict"] == "failed"
+
+
+def test_the_first_validation_that_fails_is_the_last_that_runs() -> None:
+    fake = a_host(load=corrupt)
+    assert [run["name"] for run in deploy(fake).measured.validations] == ["final80"]
+
+
+def test_an_inconclusive_validation_keeps_the_release_unproven_and_exits_3() -> None:
+    fake = a_host(load=lambda argv: sessions_result(argv, infra=80))
+    story = deploy(fake)
+    assert (story.exit_code, story.rolled_back_to) == (3, None)
+    assert fake.releases[story.release or ""]["verdict"] == "unproven"
+
+
+def test_the_policy_decides_what_corruption_does() -> None:
+    fake = a_host(load=corrupt, host=host(validations=VALIDATIONS, policy=Policy(on_corrupt="keep")))
+    story = deploy(fake)
+    assert (story.exit_code, story.rolled_back_to) == (1, None)
+    assert fake.current == story.release
+
+
+def test_a_unit_that_fails_after_its_restart_rolls_back_with_the_journal_as_evidence() -> None:
+    def fail_with_the_fix(unit: RunningUnit) -> None:
+        if OVERLAP in unit.environ:
+            unit.active = "failed"
+
+    fake = a_host(behave=fail_with_the_fix)
+    before = dict(fake.files)
+    story = deploy(fake)
+    assert (story.exit_code, fake.files) == (1, before)
+    assert any("Main process exited" in str(finding.evidence) for finding in story.findings)
+
+
+def test_a_rollback_that_does_not_come_up_either_needs_a_person() -> None:
+    def always_fail(unit: RunningUnit) -> None:
+        unit.active = "failed"
+
+    story = deploy(a_host(behave=always_fail))
+    assert story.exit_code == 4
+
+
+def test_a_service_that_was_down_before_is_not_rolled_back_by_itself() -> None:
+    fake = a_host(behave=lambda unit: setattr(unit, "active", "failed"))
+    fake.units["decode.service"].active = "failed"
+    story = deploy(fake)
+    assert (story.exit_code, story.rolled_back_to) == (1, None)
+
+
+def test_a_unit_that_crashes_under_load_fails_the_deploy() -> None:
+    fake = a_host()
+
+    def load(argv: list[str]) -> dict[str, Any]:
+        fake.units["decode.service"].restarts += 1
+        return sessions_result(argv)
+
+    fake.load = load
+    story = deploy(fake)
+    assert story.exit_code == 1
+    assert "NRestarts was 0, is 1" in str(story.error)
+
+
+def test_a_held_lock_ends_the_deploy_before_anything_is_written() -> None:
+    fake = a_host()
+    fake.lock = {"user": "bob"}
+    before = dict(fake.files)
+    story = rollout.deploy(work_on(fake), Options())
+    assert (story.exit_code, fake.files) == (6, before)
+    assert "files_write" not in fake.calls
+
+
+def test_a_file_that_changes_while_the_operator_thinks_is_not_overwritten() -> None:
+    fake = a_host()
+
+    def touch(question: str) -> bool:
+        fake.files[DECODE] += b"# by hand\n"
+        return True
+
+    story = rollout.deploy(dataclasses.replace(work_on(fake), confirm=touch), Options())
+    assert story.exit_code == 2
+    assert "files_write" not in fake.calls
+
+
+def test_skipping_validation_is_no_proof() -> None:
+    fake = a_host()
+    story = deploy(fake, options=Options(skip_validation=True))
+    assert (story.exit_code, story.measured.validations) == (0, [])
+    assert fake.releases[story.release or ""]["verdict"] == "unproven"
+
+
+def test_live_traffic_is_not_loaded_without_being_asked() -> None:
+    live = host(validations=VALIDATIONS, traffic="live")
+    assert deploy(a_host(host=live)).measured.validations == []
+    assert len(deploy(a_host(host=live), options=Options(load=True)).measured.validations) == 2
+
+
+def test_verify_names_the_drift_and_exits_5_when_all_else_is_well() -> None:
+    fake = a_host()
+    story = rollout.check(work_on(fake), Options())
+    assert story.exit_code == 5
+    bad = [finding.message for finding in story.findings if finding.outcome.value == "fail"]
+    assert any(OVERLAP in message for message in bad)
+    assert sum(TOPK in message for message in bad) == 2
+    assert "files_write" not in fake.calls
+
+
+def test_verify_passes_after_a_deploy() -> None:
+    fake = a_host()
+    deploy(fake)
+    assert rollout.check(work_on(fake), Options()).exit_code == 0
+
+
+def test_verify_of_a_dead_worker_sends_no_chat_and_no_load() -> None:
+    fake = a_host()
+    deploy(fake)
+    fake.units["decode.service"].active = "failed"
+    story = rollout.check(work_on(fake), Options())
+    assert story.exit_code == 1
+    assert story.measured.validations == []
+    assert not any(finding.check == "ready" for finding in story.findings)
+
+
+def rollback(fake: FakeHost, options: Options = Options(), **fields: Any) -> rollout.Story:  # noqa: B008
+    fake.lock = None
+    return rollout.rollback(work_on(fake, **fields), options)
+
+
+def test_a_rollback_brings_the_old_bytes_and_the_old_environment_back_without_load() -> None:
+    fake = a_host()
+    before = dict(fake.files)
+    deploy(fake)
+    story = rollback(fake)
+    assert (story.exit_code, fake.files, fake.inflight) == (0, before, None)
+    assert fake.units["decode.service"].environ == {TOPK: "0"}
+    assert story.measured.validations == []
+
+
+def test_a_rollback_may_be_rolled_back_to_the_newer_release_by_name() -> None:
+    fake = a_host()
+    newer = deploy(fake).release
+    after = dict(fake.files)
+    rollback(fake)
+    assert rollback(fake, Options(to=newer)).exit_code == 0
+    assert fake.files == after
+
+
+def test_a_rollback_over_hand_edits_is_refused_and_forced_saves_them_first() -> None:
+    fake = a_host()
+    deploy(fake)
+    fake.files[DECODE] += b"# by hand\n"
+    edited = fake.files[DECODE]
+    refused = rollback(fake)
+    assert refused.exit_code == 2
+    assert DECODE in str(refused.error)
+    assert rollback(fake, Options(force=True)).exit_code == 0
+    assert any(files.get(DECODE) == edited for files in fake.stored.values())
+
+
+def test_a_rollback_works_when_the_script_is_gone() -> None:
+    fake = a_host()
+    before = dict(fake.files)
+    deploy(fake)
+    del fake.files[DECODE]
+    assert rollback(fake, Options(force=True)).exit_code == 0
+    assert fake.files == before
+
+
+class StopAt:
+    """An operator who presses Ctrl-C once when a step of this name begins or ends."""
+
+    def __init__(self, event: str) -> None:
+        self.event, self.asked, self.raised = event, False, False
+
+    def __call__(self, event: Event) -> None:
+        if f"{type(event).__name__} {getattr(event, 'name', '')}" == self.event:
+            self.asked = True
+
+    def checkpoint(self) -> None:
+        if self.asked and not self.raised:
+            self.raised = True
+            raise InterruptedByOperator("stopped by the operator")
+
+
+def moments(fake: FakeHost) -> list[str]:
+    """Every start and end of a step in a whole deploy, read off the event stream."""
+    told: list[str] = []
+    deploy(
+        fake, listeners=[lambda event: told.append(f"{type(event).__name__} {getattr(event, 'name', '')}")]
+    )
+    return [moment for moment in told if moment.startswith("Step")]
+
+
+@pytest.mark.parametrize("moment", moments(a_host()))
+def test_ctrl_c_at_any_moment_leaves_old_or_new_bytes_and_the_next_deploy_ends_right(moment: str) -> None:
+    fake = a_host()
+    old, new = dict(fake.files), dict(a_deployed().files)
+    operator = StopAt(moment)
+    story = deploy(fake, listeners=[operator], checkpoint=operator.checkpoint)
+    assert story.exit_code in (130, 0)
+    assert fake.files in (old, new)
+    assert len(fake.audit) == 1
+    assert deploy(fake).exit_code == 0
+    assert fake.files == new
+    assert fake.inflight is None
+
+
+def a_deployed() -> FakeHost:
+    fake = a_host()
+    deploy(fake)
+    return fake
