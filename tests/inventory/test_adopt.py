@@ -1,0 +1,139 @@
+"""A host file written from what is found loads, and declares exactly that."""
+
+from __future__ import annotations
+
+import datetime
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runbook.inventory import adopt_text, load, roles
+from runbook.model import SshTarget, Unit
+from tests.inventory.cases import hosts_dir
+
+if TYPE_CHECKING:
+    from runbook.model import Host
+
+_TODAY = datetime.date(2026, 11, 30)
+_PAIR = (
+    Unit("prefill", "sglang-prefill.service", "/root/p.sh", "http://127.0.0.1:30000/health"),
+    Unit("decode", "sglang-decode.service", "/root/d.sh", "http://127.0.0.1:30002/health"),
+    Unit("router", "sglang-router.service", url="http://127.0.0.1:30001"),
+)
+_FOUND = {
+    "prefill": {"BOTH": "1", "DIFFERS": "0", "API_KEY": "***"},
+    "decode": {"BOTH": "1", "DIFFERS": "1", "ONE": "0777", "LINES": "a\nb"},
+}
+_WANT = """\
+# gpu1 as it was found on 2026-11-30. Give every flag its reason and an owner, a diagnostic an expiry,
+# and what should go `absent: true`. hosts/example.yml is the manual; `./invoke hosts.check` reads this file.
+ssh: "gpu1"
+units:   # in start order
+  prefill:
+    unit: "sglang-prefill.service"
+    script: "/root/p.sh"
+    health: "http://127.0.0.1:30000/health"
+  decode:
+    unit: "sglang-decode.service"
+    script: "/root/d.sh"
+    health: "http://127.0.0.1:30002/health"
+  router:
+    unit: "sglang-router.service"
+    url: "http://127.0.0.1:30001"
+model: "deepseek-v4-flash"
+flags:
+  # API_KEY on prefill is not shown here
+  BOTH:   # a diagnostic (slow)
+    value: "1"
+    why: "found running on 2026-11-30; FILL IN why"
+    since: 2026-11-30
+  DIFFERS:
+    value: "1"
+    units: [decode]
+    why: "found running on 2026-11-30; FILL IN why"
+    since: 2026-11-30
+  # DIFFERS on prefill has another value; one file gives a name one value
+  # LINES on decode is not shown here
+  ONE:
+    value: "0777"
+    units: [decode]
+    why: "found running on 2026-11-30; FILL IN why"
+    since: 2026-11-30
+"""
+
+_values = st.text(st.characters(exclude_categories=["Cc"]), max_size=20)
+_environment = st.dictionaries(st.from_regex(r"[A-Z_][A-Z0-9_]{0,12}", fullmatch=True), _values, max_size=6)
+
+
+def _loaded(text: str) -> Host:
+    with tempfile.TemporaryDirectory() as root:
+        return load("gpu1", hosts_dir=hosts_dir(Path(root), text))
+
+
+def test_what_is_found_is_declared_once_with_its_roles() -> None:
+    text = adopt_text(
+        "gpu1",
+        ssh=SshTarget("gpu1"),
+        units=_PAIR,
+        environments=_FOUND,
+        model="deepseek-v4-flash",
+        today=_TODAY,
+        notes={"BOTH": "a diagnostic\n(slow)"},
+    )
+    assert text == _WANT
+    host = _loaded(text)
+    assert host.units == _PAIR
+    assert {flag.name: (flag.value, flag.units) for flag in host.flags} == {
+        "BOTH": ("1", ("prefill", "decode")),
+        "DIFFERS": ("1", ("decode",)),
+        "ONE": ("0777", ("decode",)),
+    }
+
+
+def test_an_ssh_target_with_everything_comes_back() -> None:
+    ssh = SshTarget("gpu1.example.net", "root", 2222, "~/.ssh/k", "~/known hosts", "~/conf")
+    text = adopt_text("gpu1", ssh=ssh, units=_PAIR, environments={}, model="m", today=_TODAY)
+    assert _loaded(text).ssh == ssh
+    assert _loaded(text).flags == ()
+
+
+def test_what_is_not_known_is_a_guess_that_says_so() -> None:
+    text = adopt_text(
+        "gpu1", ssh=SshTarget("gpu1"), units=_PAIR[:1], environments={}, model=None, today=_TODAY
+    )
+    assert text.count("FILL IN") == 2
+    assert _loaded(text).endpoint is not None
+
+
+@given(prefill=_environment, decode=_environment)
+def test_any_environment_adopted_loads_and_is_declared_as_found(
+    prefill: dict[str, str], decode: dict[str, str]
+) -> None:
+    found = {"prefill": prefill, "decode": decode}
+    host = _loaded(
+        adopt_text("gpu1", ssh=SshTarget("gpu1"), units=_PAIR, environments=found, model="m", today=_TODAY)
+    )
+    assert all(found[role][flag.name] == flag.value for flag in host.flags for role in flag.units)
+    shown = {
+        name for each in found.values() for name, value in each.items() if value.isascii() and value != "***"
+    }
+    hidden = {name for name, value in decode.items() if not value.isascii() or value == "***"}
+    assert shown - hidden <= {flag.name for flag in host.flags}
+
+
+@pytest.mark.parametrize(
+    ("names", "want"),
+    [
+        (["sglang-dsv4-prefill.service", "sglang-dsv4-decode.service"], ["prefill", "decode"]),
+        (["sglang.service"], ["sglang"]),
+        (["a-server.service", "b-server.service", "router.service"], ["a-server", "b-server", "router"]),
+        (["sglang@0.service", "sglang@1.service"], ["unit-0", "unit-1"]),
+        (["SGLang-Decode.service"], ["decode"]),
+    ],
+)
+def test_roles_are_the_last_word_of_a_unit(names: list[str], want: list[str]) -> None:
+    assert list(roles(names).values()) == want
