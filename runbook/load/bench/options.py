@@ -107,6 +107,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     """The settings a parsed command line means. Raises BadArguments."""
+    _expect(
+        args.base_url.startswith(("http://", "https://")),
+        f"--base-url: should be a URL, found {args.base_url}",
+    )
     rate = None if math.isinf(args.request_rate) else args.request_rate
     _expect(rate is None or rate > 0, f"--request-rate: should be above 0, found {rate}")
     for name in (
@@ -178,8 +182,12 @@ def _slo(text: str) -> Slo | None:
 def _api_key(name: str | None, environ: Mapping[str, str]) -> str | None:
     if name is None:
         return None
-    _expect(bool(environ.get(name)), f"--api-key-env: {name} is not set here")
-    return environ[name]
+    key = environ.get(name, "").strip()
+    _expect(bool(key), f"--api-key-env: {name} is not set here")
+    _expect(
+        key.isprintable() and key.isascii(), f"--api-key-env: {name} holds characters no header may carry"
+    )
+    return key
 
 
 def _expect(holds: bool, message: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Settings:
     requests: int | None = None
     duration_s: float | None = None
     slo: Slo | None = None
-    api_key: str | None = None
+    api_key: str | None = field(default=None, repr=False)
     metrics_urls: tuple[str, ...] = ()
     deadline_s: float = 600.0
     stall_s: float = 120.0

@@ -17,7 +17,19 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 def result_lines(result: BenchResult, *, ascii_only: bool = False) -> list[str]:
     """A line a concurrency: rate with spread and bar, median and p99 latencies, failures; problems below."""
-    head = ("conc", "tok/s", "±", "", "req/s", "TTFT p50", "p99", "ITL p50", "p99", "TPOT p50", "failed")
+    head = (
+        "conc",
+        "tok/s",
+        "+-" if ascii_only else "±",
+        "",
+        "req/s",
+        "TTFT p50",
+        "p99",
+        "ITL p50",
+        "p99",
+        "TPOT p50",
+        "failed",
+    )
     top = max((_median(level.output_tok_s) for level in result.levels), default=0.0)
     rows = [_level_cells(level, top, ascii_only) for level in result.levels]
     problems = [

@@ -111,7 +111,9 @@ class _Stream(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._raw.reads.append((time.perf_counter(), data))
-        if data.endswith(_LAST_CHUNK):  # then the server closes; whether it was the end is read only where it does not
+        if data.endswith(
+            _LAST_CHUNK
+        ):  # then the server closes; whether it was the end is read only where it does not
             self._loop.call_later(_CLOSING_S, self._check)
 
     def connection_lost(self, error: Exception | None) -> None:

@@ -108,7 +108,9 @@ class StandIn:
         self.log.append(entry)
         if script.status != 200:
             return await _answer(writer, script.status, '{"error": "as scripted"}')
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        )
         await self._stream(script, entry, writer)
         entry.ended = time.perf_counter()
         return script.end != "cut"
@@ -168,7 +170,9 @@ TOOL: Mapping[str, Any] = {"tool_calls": [{"index": 0, "function": {"arguments":
 ROLE: Mapping[str, Any] = {"role": "assistant", "content": ""}
 
 
-def paced(first_s: float, every_s: float, deltas: list[Mapping[str, Any]], *, per_write: int = 1) -> tuple[Step, ...]:
+def paced(
+    first_s: float, every_s: float, deltas: list[Mapping[str, Any]], *, per_write: int = 1
+) -> tuple[Step, ...]:
     """`deltas` in writes of `per_write`: the first after `first_s`, the others `every_s` apart."""
     groups = [tuple(deltas[at : at + per_write]) for at in range(0, len(deltas), per_write)]
     return tuple(Step(every_s if at else first_s, group) for at, group in enumerate(groups))

@@ -36,7 +36,9 @@ def test_three_answers(factor: float, verdict: str, outcome: Outcome) -> None:
 
 
 @given(st.floats(0.5, 1.5), st.floats(0, 0.3), st.floats(0, 0.5))
-def test_the_gate_fires_only_when_the_whole_interval_lies_beyond(ratio: float, half: float, limit: float) -> None:
+def test_the_gate_fires_only_when_the_whole_interval_lies_beyond(
+    ratio: float, half: float, limit: float
+) -> None:
     interval = RatioInterval(ratio, ratio - half, ratio + half, 0.05)
     verdict, _ = judge(interval, limit)
     assert (verdict == "regression") == (ratio + half < 1 - limit)
@@ -52,7 +54,10 @@ def test_the_worst_concurrency_decides() -> None:
 
 def test_a_declared_cost_passes_and_says_so() -> None:
     found = compare(
-        result(level(8, *STEADY)), result(level(8, *times(0.8))), max_regression=0.1, accept="overlap off costs 20 %"
+        result(level(8, *STEADY)),
+        result(level(8, *times(0.8))),
+        max_regression=0.1,
+        accept="overlap off costs 20 %",
     )
     assert found.outcome == Outcome.PASS
     assert found.rows[0].verdict == "regression"
@@ -94,7 +99,9 @@ def test_outputs_of_other_lengths_are_not_compared() -> None:
 
 
 def test_only_common_concurrencies_are_compared_and_the_others_named() -> None:
-    found = compare(result(level(1, *STEADY), level(8, *STEADY)), result(level(8, *STEADY)), max_regression=0.1)
+    found = compare(
+        result(level(1, *STEADY), level(8, *STEADY)), result(level(8, *STEADY)), max_regression=0.1
+    )
     assert [row.concurrency for row in found.rows] == [8]
     assert "only in one of them: concurrency 1" in found.text
 

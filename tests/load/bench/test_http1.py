@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nB;x=y\r\n big
 
 def cut(text: bytes, places: list[int]) -> list[tuple[float, bytes]]:
     edges = [0, *sorted({place % len(text) for place in places} - {0}), len(text)]
-    return [(float(at), text[a:b]) for at, (a, b) in enumerate(zip(edges, edges[1:], strict=False))]
+    return [(float(at), text[a:b]) for at, (a, b) in enumerate(itertools.pairwise(edges))]
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=12))
@@ -50,7 +52,11 @@ def test_an_interim_response_is_passed_over() -> None:
 
 
 def test_every_piece_keeps_the_stamp_of_its_read() -> None:
-    reads = [(1.0, HEAD), (2.0, b"transfer-encoding: chunked\r\n\r\n1\r\na\r\n"), (3.0, b"1\r\nb\r\n0\r\n\r\n")]
+    reads = [
+        (1.0, HEAD),
+        (2.0, b"transfer-encoding: chunked\r\n\r\n1\r\na\r\n"),
+        (3.0, b"1\r\nb\r\n0\r\n\r\n"),
+    ]
     assert list(read_response(reads).body) == [(2.0, b"a"), (3.0, b"b")]
 
 

@@ -43,7 +43,9 @@ def test_swapping_the_arms_inverts_the_interval(before: list[float], after: list
 
 
 @given(RATES, RATES, st.integers(1, 10))
-def test_more_comparisons_never_narrow_an_interval(before: list[float], after: list[float], family: int) -> None:
+def test_more_comparisons_never_narrow_an_interval(
+    before: list[float], after: list[float], family: int
+) -> None:
     alone, among = ratio_interval(before, after), ratio_interval(before, after, family=family)
     assert among.low is not None
     assert alone.low is not None
@@ -70,7 +72,9 @@ def test_equal_servers_are_called_slower_in_at_most_5_of_100_comparisons(repeats
     for _ in range(runs):
         starts = [chance.gauss(0, START_CV) for _ in range(2)]
         intervals = [
-            ratio_interval(*(_arm(chance, repeats=repeats, cv=0.02, start=start) for start in starts), family=levels)
+            ratio_interval(
+                *(_arm(chance, repeats=repeats, cv=0.02, start=start) for start in starts), family=levels
+            )
             for _ in range(levels)
         ]
         slower += any(interval.high is not None and interval.high < 1 for interval in intervals)

@@ -12,7 +12,9 @@ WAVES = st.dictionaries(st.integers(1, 200), st.floats(0.01, 30), min_size=1, ma
 
 
 @given(WAVES, st.integers(1, 8), st.floats(1, 600))
-def test_every_level_gets_every_repeat_in_whole_waves(wave_s: dict[int, float], repeats: int, budget_s: float) -> None:
+def test_every_level_gets_every_repeat_in_whole_waves(
+    wave_s: dict[int, float], repeats: int, budget_s: float
+) -> None:
     plan = plan_by_budget(wave_s, repeats=repeats, budget_s=budget_s)
     counted = collections.Counter(slot.concurrency for slot in plan.slots)
     assert counted == dict.fromkeys(wave_s, repeats)
@@ -49,7 +51,9 @@ def test_a_budget_that_is_too_short_is_said() -> None:
 @pytest.mark.parametrize(
     ("level", "rate", "seconds"), [(4, None, 6.0), (0, 2.0, 7.0), (4, 100.0, 6.0), (0, None, 2.0)]
 )
-def test_a_number_of_requests_takes_its_waves_or_its_arrivals(level: int, rate: float | None, seconds: float) -> None:
+def test_a_number_of_requests_takes_its_waves_or_its_arrivals(
+    level: int, rate: float | None, seconds: float
+) -> None:
     plan = plan_by_number({level: 2.0}, repeats=1, requests=10, request_rate=rate)
     assert plan.expected_s == seconds
 

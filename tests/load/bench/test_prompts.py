@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import pytest
@@ -13,10 +12,9 @@ def test_every_request_of_every_run_starts_with_its_own_nonce() -> None:
     assert len({text[:8] for text in texts}) == len(texts)
 
 
-def test_no_two_prompts_share_more_than_a_character_or_two() -> None:
+def test_no_two_prompts_share_their_first_characters() -> None:
     texts = [prompts("run", 50).prompt(str(index)) for index in range(200)]
-    shared = [len(os.path.commonprefix([one, texts[0]])) for one in texts[1:]]
-    assert max(shared) <= 4
+    assert len({text[:5] for text in texts}) == len(texts)
 
 
 def test_the_filler_is_the_same_for_a_seed_and_the_nonce_is_not() -> None:
@@ -44,4 +42,6 @@ def test_a_tokenizer_makes_the_length_exact(tokens: int) -> None:
 
 def test_a_fitted_prompt_keeps_its_nonce() -> None:
     made = prompts("r", 100)
-    assert fitted(made, "x", 60, lambda text: len(text.split())).startswith(replace(made, words=1).prompt("x"))
+    assert fitted(made, "x", 60, lambda text: len(text.split())).startswith(
+        replace(made, words=1).prompt("x")
+    )
