@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import random
 import signal
@@ -73,8 +74,9 @@ async def serve(serving: Serving, switches: Switches, *, start_delay_s: float = 
         await web.TCPSite(runner, serving.host, serving.port, backlog=1024).start()
         await _until_signal(engine.run(start_delay_s + switches.start_delay_s), switches.crash_after_s)
         engine.draining = True
-        asyncio.get_running_loop().call_later(DRAIN_S, engine.close)
+        await _idle(engine.counters, DRAIN_S)
     finally:
+        await engine.close()
         await runner.cleanup()
 
 
@@ -107,6 +109,14 @@ async def _until_signal(work: Coroutine[Any, Any, None], crash_after_s: float | 
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     if tasks[0] in done:
         tasks[0].result()
+
+
+async def _idle(counters: Counters, seconds: float) -> None:
+    """Wait until nothing runs, at most so many seconds."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while counters.running or counters.queued:
+                await asyncio.sleep(0.01)
 
 
 def _crash() -> None:

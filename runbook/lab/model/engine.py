@@ -73,8 +73,10 @@ class Engine:
         self._language = language
         await self._batch.run()
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        """End what still runs without a word, and hang up on prefill."""
         self._batch.close()
+        await self._awaited.close()
 
     async def prefill(self, request: ChatRequest) -> Prefilled:
         """Compute the prompt, here or by waiting for the prefill process.

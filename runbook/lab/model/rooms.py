@@ -100,6 +100,11 @@ class DecodeRooms:
         except OSError as error:
             raise TransferError(f"prefill at {where.host}:{where.port} is gone: {error}") from None
 
+    async def close(self) -> None:
+        """Hang up everywhere; who still waits gets TransferError."""
+        for link in self._links.values():
+            await link.close()
+
     async def _link(self, where: Rendezvous) -> _Link:
         if where.host not in LOOPBACK:
             raise TransferError(f"bootstrap host {where.host} is not this machine")
@@ -138,6 +143,11 @@ class _Link:
         finally:
             self._waiting.pop(room, None)
 
+    async def close(self) -> None:
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+
     async def _run(self, host: str, port: int) -> None:
         try:
             reader, self._writer = await asyncio.open_connection(host, port, limit=_LINE_BYTES)
@@ -146,14 +156,21 @@ class _Link:
             return
         self._ready.set_result(None)
         with contextlib.closing(self._writer):
-            while (answer := await _read_object(reader)) is not None:
-                self._settle(answer)
-        self._fail()
+            try:
+                while (answer := await _read_object(reader)) is not None and self._settle(answer):
+                    pass
+            finally:
+                self._fail()
 
-    def _settle(self, answer: Mapping[str, Any]) -> None:
+    def _settle(self, answer: Mapping[str, Any]) -> bool:
+        """Hand a room's prompt to who waits for it; False where the answer makes no sense."""
+        numbers = [answer.get(name) for name in ("room", "prompt_tokens", "cached_tokens")]
+        if not all(isinstance(number, int) for number in numbers):
+            return False
         future = self._waiting.get(answer["room"])
         if future is not None and not future.done():
             future.set_result(Prefilled(answer["prompt_tokens"], answer["cached_tokens"]))
+        return True
 
     def _fail(self) -> None:
         for future in self._waiting.values():

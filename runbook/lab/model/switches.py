@@ -43,7 +43,7 @@ def parse_bool(name: str, text: str) -> bool:
 
     Raises ValueError for anything but true, 1, yes, y, false, 0, no, n in any case.
     """
-    word = text.strip().lower()
+    word = text.lower()
     if word in _TRUE or word in _FALSE:
         return word in _TRUE
     raise ValueError(f'{name}: "{text}" is not a valid boolean value')
