@@ -170,7 +170,7 @@ def load_host(request: Request, name: str, *, say: Callable[[str], None]) -> Hos
     if name == LAB:
         from runbook import lab
 
-        variables = lab.up(request.directory / ".lab", say=say).variables()
+        variables = {"lab": lab.up(request.directory / ".lab", say=say).variables()}
     host = inventory.load(name, hosts_dir=request.hosts_dir, variables=variables)
     return inventory.overridden(host, request.settings) if request.settings else host
 

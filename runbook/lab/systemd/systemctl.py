@@ -61,6 +61,9 @@ def parse(argv: Sequence[str]) -> Request:
     rest = list(argv)
     while rest:
         word = rest.pop(0)
+        if word == "--":
+            words += rest
+            break
         name, glued, value = word.partition("=") if word.startswith("--") else (word[:2], word[2:], word[2:])
         if not word.startswith("-"):
             words.append(word)
