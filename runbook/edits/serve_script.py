@@ -76,8 +76,8 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
     _refuse_names(set, unset)
     source = parser.encode(text)
     parser.refuse_foreign(source)
-    parser.second_opinion(source)
-    script = parse(source)
+    with parser.second_opinion(source):
+        script = parse(source)
     found = environment.read(script)
     _refuse_redefined(script)
     splices = changes.plan(found, set, unset)
@@ -86,8 +86,9 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
     if collide(splices):
         return edit(edit(text, unset=unset), set=set)
     edited = apply(source, splices)
-    parser.second_opinion(edited)
-    _prove(found, environment.read(reparse(script, splices)), set, unset)
+    with parser.second_opinion(edited):
+        after = reparse(script, splices)
+    _prove(found, environment.read(after), set, unset)
     return parser.decode(edited)
 
 

@@ -61,8 +61,8 @@ def reason(site: Site) -> str:
         return f"{site.where} takes names from expansions; write each as export NAME=value"
     if site.conditional:
         return f"{site.name} is set under {site.where}; move it to the top level, or edit it by hand"
-    if site.readonly:
-        return f"{site.name} is readonly and assigned again; edit it by hand"
+    if site.fixed:
+        return f"{site.name} is readonly or typed, and set again; edit it by hand"
     return f"{site.name} is set by {site.where}, which is not ours to rewrite; write it as export {site.name}=value"
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from runbook.edits.shell.script import Script
 
 
+_VALUES = ("assign", "append", "unset", "touch")
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A site and the position of its statement; the launch's own sites stand at the launch."""
@@ -37,7 +40,11 @@ class Standing:
     exported: bool = False
     assigned: bool = False
     doubt: Site | None = None
-    readonly: bool = False
+    fixed: bool = False
+
+    @property
+    def literal(self) -> bool:
+        return self.assigned and self.value is not None
 
     def same(self, other: Standing) -> bool:
         """Whether the process gets the same, as far as the text tells."""
@@ -154,28 +161,32 @@ def _doubted(standing: Standing, site: Site) -> Standing:
 
 def after(standing: Standing, site: Site) -> Standing:
     """How a variable stands after a place."""
-    if site.wild:
+    if site.wild or (standing.fixed and site.act in _VALUES):
         return _doubted(standing, site)
     if site.conditional:
-        same = site.act == "assign" and site.value is not None and site.value == standing.value
-        settled = same and standing.present and standing.doubt is None
-        return standing if settled else _doubted(standing, site)
-    if standing.readonly and site.act in ("assign", "append", "unset", "touch"):
-        return _doubted(standing, site)
+        return standing if _changes_nothing(standing, site) else _doubted(standing, site)
     exported = standing.exported or site.exports
+    match site.act:
+        case "unset":
+            return Standing()
+        case "unexport":
+            return replace(standing, exported=False, present=False)
+        case "export":
+            present, fixed = exported and standing.assigned, standing.fixed or site.fixed
+            return replace(standing, exported=exported, present=present, fixed=fixed)
+        case "append":
+            joined = f"{standing.value}{site.value}" if standing.literal and site.value is not None else None
+            return Standing(exported, joined, exported, True, standing.doubt, site.fixed)
+    return Standing(exported, site.value, exported, True, None if exported else standing.doubt, site.fixed)
+
+
+def _changes_nothing(standing: Standing, site: Site) -> bool:
+    """Whether a conditional place leaves all as it is even when it runs."""
+    if standing.doubt:
+        return False
     if site.act == "unset":
-        return Standing()
-    if site.act == "unexport":
-        return replace(standing, exported=False, present=False)
-    if site.act == "export":
-        readonly = standing.readonly or site.readonly
-        return replace(standing, exported=exported, present=exported and standing.assigned, readonly=readonly)
-    value = site.value
-    if site.act == "append":
-        known = standing.assigned and standing.value is not None and value is not None
-        value = f"{standing.value}{value}" if known else None
-    kept = standing.doubt if site.act == "append" or not exported else None
-    return Standing(exported, value, exported, True, kept, site.readonly)
+        return not standing.assigned and not standing.exported
+    return site.act == "assign" and standing.present and standing.literal and site.value == standing.value
 
 
 def _at_launch(shell: Standing, launch: Launch | None, own: list[Site], name: str) -> Standing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -12,9 +13,12 @@ import sysconfig
 import tempfile
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runbook.errors import EditRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Node = dict[str, Any]
 
@@ -67,39 +71,51 @@ def statements(source: bytes) -> list[Node]:
 
     Raises EditRefusedError where the text does not parse.
     """
-    done = subprocess.run(
-        [os.fspath(shfmt()), "-ln=bash", "--to-json"],
-        input=_decodable(source),
-        capture_output=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
+    with tempfile.TemporaryFile() as answer:  # megabytes of JSON pass a file faster than a pipe
+        done = subprocess.run(
+            [os.fspath(shfmt()), "-ln=bash", "--to-json"],
+            input=_decodable(source),
+            stdout=answer,
+            stderr=subprocess.PIPE,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+        answer.seek(0)
+        printed = answer.read()
     if done.returncode:
         raise _refused(
-            "the shell parser", done.stderr.decode("utf-8", "replace"), r"<standard input>:(\d+):\d+: "
+            "the shell parser", done.stderr.decode("utf-8", "replace"), r"(?:<standard input>:)?(\d+):\d+: "
         )
-    tree: Node = json.loads(done.stdout)
+    tree: Node = json.loads(printed)
     return tree.get("Stmts") or []
 
 
-def second_opinion(source: bytes) -> None:
-    """Refuse what `bash -n` rejects; no opinion where there is no bash."""
+@contextlib.contextmanager
+def second_opinion(source: bytes) -> Iterator[None]:
+    """Ask `bash -n` beside the body, and refuse what it rejects; no opinion where there is no bash."""
     bash = shutil.which("bash")
     if bash is None:
+        yield
         return
     with tempfile.TemporaryFile() as script:  # bash reads a pipe byte by byte, a file in blocks
         script.write(source)
         script.seek(0)
-        done = subprocess.run(
-            [bash, "--norc", "--noprofile", "-n"],
-            stdin=script,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            env={"PATH": os.defpath, "LC_ALL": "C"},
-            check=False,
-        )
-    if done.returncode:
-        raise _refused("bash -n", done.stderr.decode("utf-8", "replace"), r"\S*bash: line (\d+): ")
+        command, environment = [bash, "--norc", "--noprofile", "-n"], {"PATH": os.defpath, "LC_ALL": "C"}
+        with subprocess.Popen(command, stdin=script, stderr=subprocess.PIPE, env=environment) as process:
+            try:
+                yield
+            finally:
+                stderr = _ended(process)
+    if process.returncode:
+        raise _refused("bash -n", stderr.decode("utf-8", "replace"), r"\S*bash: line (\d+): ")
+
+
+def _ended(process: subprocess.Popen[bytes]) -> bytes:
+    try:
+        return process.communicate(timeout=_TIMEOUT_S)[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
 
 
 def shfmt() -> Path:

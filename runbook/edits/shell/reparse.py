@@ -72,13 +72,20 @@ def _window(script: Script, start: int, end: int, splices: Sequence[Splice]) -> 
 
 
 def _grown(script: Script, start: int, end: int) -> tuple[int, int]:
-    """The span grown to whole lines that cut no statement."""
-    source = script.source
+    """The span grown to whole lines that cut no piece."""
     while True:
-        touched = [piece for piece in script.pieces if piece.start <= end and piece.extent >= start]
-        lower = min([start, *(piece.start for piece in touched)])
-        upper = max([end, *(piece.extent for piece in touched)])
-        lower, upper = source.rfind(b"\n", 0, lower) + 1, min(line_end(source, upper) + 1, len(source))
+        lower, upper = script.source.rfind(b"\n", 0, start) + 1, _next_line(script.source, end)
+        touched = [piece for piece in script.pieces if piece.start < upper and piece.extent > lower]
+        lower, upper = (
+            min([lower, *(piece.start for piece in touched)]),
+            max([upper, *(piece.extent for piece in touched)]),
+        )
         if (lower, upper) == (start, end):
             return start, end
         start, end = lower, upper
+
+
+def _next_line(source: bytes, offset: int) -> int:
+    """The offset itself where a line starts there, else the start of the next line."""
+    starts = offset == 0 or source.startswith(b"\n", offset - 1)
+    return offset if starts else min(line_end(source, offset) + 1, len(source))

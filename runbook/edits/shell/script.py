@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell.parser import decode, statements
 from runbook.edits.shell.statements import Options, body_end, of_node
 from runbook.edits.shell.traversal import survey
-from runbook.edits.shell.words import start
+from runbook.edits.shell.words import end, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runbook.edits.shell.parser import Node
     from runbook.edits.shell.statements import Statement
+    from runbook.edits.shell.traversal import Survey
     from runbook.edits.shell.words import Span
 
 
@@ -54,10 +55,24 @@ def parse(source: bytes) -> Script:
 def read(source: bytes) -> tuple[Piece, ...]:
     """The pieces of a text, which need not be a whole script."""
     nodes = statements(source)
+    surveys = [survey(source, node) for node in nodes]
+    extents = _extents(source, nodes, surveys)
     return tuple(
-        Piece(start(node), survey(node).extent, tuple(_opened(source, nodes, place)))
-        for place, node in enumerate(nodes)
+        Piece(start(node), extent, tuple(_opened(source, nodes, place, seen)))
+        for place, (node, seen, extent) in enumerate(zip(nodes, surveys, extents, strict=True))
     )
+
+
+def _extents(source: bytes, nodes: Sequence[Node], surveys: Sequence[Survey]) -> list[int]:
+    """Where each piece ends; one with here-documents reaches to the line of the first piece after them."""
+    extents: list[int] = []
+    next_line = next_start = len(source)
+    for node, seen in zip(reversed(nodes), reversed(surveys), strict=True):
+        if b"\n" in source[end(node) : next_start]:
+            next_line = source.rfind(b"\n", 0, next_start) + 1
+        extents.append(next_line if seen.documents else end(node))
+        next_start = start(node)
+    return extents[::-1]
 
 
 def flat(pieces: Sequence[Piece]) -> tuple[Statement, ...]:
@@ -65,17 +80,17 @@ def flat(pieces: Sequence[Piece]) -> tuple[Statement, ...]:
     return tuple(statement for piece in pieces for statement in piece.statements)
 
 
-def _opened(source: bytes, nodes: Sequence[Node], place: int) -> Iterator[Statement]:
+def _opened(source: bytes, nodes: Sequence[Node], place: int, seen: Survey) -> Iterator[Statement]:
     """The statement at a place of a list, or those of a `{ … }` that stands there."""
     node = nodes[place]
     if _is_group(node):
         inner = node["Cmd"].get("Stmts") or ()
-        for position in range(len(inner)):
-            yield from _opened(source, inner, position)
+        for position, child in enumerate(inner):
+            yield from _opened(source, inner, position, survey(source, child))
         return
     before = body_end(nodes[place - 1]) if place else None
     after = start(nodes[place + 1]) if place + 1 < len(nodes) else None
-    yield replace(of_node(source, node, survey(node)), before=before, after=after)
+    yield of_node(source, node, seen, before, after)
 
 
 def _is_group(node: Node) -> bool:

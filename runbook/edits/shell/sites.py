@@ -27,7 +27,8 @@ class Site:
     `act` says what happens to the variable (touch: it gets a value nobody can read off the text), `exports` whether
     the place also gives it the export attribute, `value` the literal text or None. `where` is export, declare,
     assignment, set -a, prefix, env, or the construct the place stands under. `owned` places may be rewritten;
-    `conditional` ones may or may not run. `wild` places act on names that are not literal.
+    `conditional` ones may or may not run; after `fixed` ones (readonly, `declare -i`)
+    later values do not arrive as written. `wild` places act on names that are not literal.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Site:
     exports: bool = False
     owned: bool = True
     conditional: bool = False
-    readonly: bool = False
+    fixed: bool = False
 
     @property
     def wild(self) -> bool:
@@ -79,7 +80,8 @@ def of_declaration(source: bytes, command: Node) -> tuple[Site, ...]:
 
 def of_assignments(source: bytes, assigns: Sequence[Node], *, where: str, exports: bool) -> tuple[Site, ...]:
     """The sites of plain assignments, `K=0 J=1`, which also may stand before a command."""
-    return tuple(_assigned(source, assign, where, exports, expands=b"") for assign in assigns)
+    options = _Options(exports=exports)
+    return tuple(_assigned(source, assign, where, options) for assign in assigns)
 
 
 def of_words(words: Sequence[Word]) -> tuple[Site, ...]:
@@ -127,23 +129,29 @@ def _options(variant: str, flags: Sequence[str]) -> _Options:
 
 
 def _declared(source: bytes, argument: Node, variant: str, options: _Options) -> Site:
-    where = variant if variant == "export" else f"{variant} -x" if options.exports else variant
+    where = f"{variant} -x" if options.exports and variant != "export" else variant
     if not argument.get("Name"):
         return _naked(words(source, [argument["Value"]])[0], where, options)
     if argument.get("Naked"):
-        token = span(argument)
-        act: Act = "unexport" if options.unexports else "export" if options.exports else "touch"
-        bare = Site(
-            argument["Name"]["Value"], act, line(argument), where, token, (end(argument["Name"]), token[1])
-        )
-        # `declare K` and `readonly K` change neither the value nor the export attribute of a set variable
-        kept = bare if act != "touch" else replace(bare, act="export", exports=False)
-        return replace(kept, exports=options.exports, readonly=options.readonly)
-    site = _assigned(source, argument, where, options.exports, expands=b"{")
-    site = replace(site, readonly=options.readonly)
-    if options.transforms or options.unexports:
-        return replace(site, act="touch", value=None, owned=False)
-    return site
+        return _mentioned(argument, where, options)
+    rewritten = options.transforms or options.unexports
+    return _assigned(source, argument, where, options, expands=b"{", act="touch" if rewritten else None)
+
+
+def _mentioned(argument: Node, where: str, options: _Options) -> Site:
+    """`export K` without a value: it gives or takes the attribute, or, like `declare K`, changes nothing."""
+    name, token = argument["Name"], span(argument)
+    act: Act = "unexport" if options.unexports else "export"
+    return Site(
+        name["Value"],
+        act,
+        line(argument),
+        where,
+        token,
+        (end(name), token[1]),
+        exports=options.exports,
+        fixed=options.readonly or options.transforms,
+    )
 
 
 def _naked(word: Word, where: str, options: _Options) -> Site:
@@ -165,21 +173,29 @@ def _split(text: str) -> tuple[str, Act, str | None]:
     return (text, "export", None) if NAME.match(text) else ("", "assign", None)
 
 
-def _assigned(source: bytes, assign: Node, where: str, exports: bool, *, expands: bytes) -> Site:
+def _assigned(
+    source: bytes,
+    assign: Node,
+    where: str,
+    options: _Options,
+    *,
+    expands: bytes = b"",
+    act: Act | None = None,
+) -> Site:
     plain = not assign.get("Array") and not assign.get("Index")
-    value = literal(source, assign.get("Value"), expands=expands) if plain else None
-    act: Act = "touch" if not plain else "append" if assign.get("Append") else "assign"
+    act = act if plain else "touch"
     name = assign["Name"]
     return Site(
         name["Value"],
-        act,
+        act or ("append" if assign.get("Append") else "assign"),
         line(assign),
-        where if plain else "array",
+        where if plain else "an array",
         span(assign),
         (end(name), end(assign)),
-        value,
-        exports=exports,
-        owned=plain,
+        None if act else literal(source, assign.get("Value"), expands=expands),
+        exports=options.exports,
+        owned=act is None,
+        fixed=options.readonly or options.transforms,
     )
 
 
@@ -198,7 +214,7 @@ def _spelt(first: Word, variant: str, arguments: Sequence[Word]) -> Iterator[Sit
     where = f"a spelling of {variant} ({first.raw})"
     for word in arguments:
         if not _flag(word):
-            yield replace(_naked(word, where, options), readonly=options.readonly)
+            yield replace(_naked(word, where, options), fixed=options.readonly)
 
 
 def _written(command: str, arguments: Sequence[Word]) -> Iterator[Site]:

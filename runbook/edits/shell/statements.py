@@ -85,8 +85,8 @@ class Statement:
     options: Options
     idle: bool
     redirected: bool
-    before: int | None = None
-    after: int | None = None
+    before: int | None
+    after: int | None
 
     @property
     def exports(self) -> bool:
@@ -102,8 +102,8 @@ def body_end(node: Node) -> int:
     return max([*ends, *(end(redirect["Word"]) for redirect in node.get("Redirs") or ())])
 
 
-def of_node(source: bytes, node: Node, seen: Survey) -> Statement:
-    """The statement a node of the syntax tree stands for."""
+def of_node(source: bytes, node: Node, seen: Survey, before: int | None, after: int | None) -> Statement:
+    """The statement a node of the syntax tree stands for, between its neighbours."""
     simple = list(simple_commands(node))
     commands = tuple(_commands(source, simple))
     sites = tuple(_sites(source, simple, commands))
@@ -128,6 +128,8 @@ def of_node(source: bytes, node: Node, seen: Survey) -> Statement:
         options=_options(commands),
         idle=plain and not seen.runs and (operands is not None or first in _IDLE),
         redirected=bool(node.get("Redirs")),
+        before=before,
+        after=after,
     )
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runbook.edits.shell.words import NAME, end
+from runbook.edits.shell.words import NAME, end, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +18,8 @@ SUBSHELL, FUNCTION = "a subshell", "the function"
 _LEAVES = frozenset(
     {"Pos", "End", "ValuePos", "ValueEnd", "Position", "OpPos", "Left", "Right", "Semicolon", "Comments"}
 )
+# Without any of these a simple command expands nothing and runs nothing
+_EXPANDS = re.compile(rb"[$`(]")
 _BRANCHES = (dict, list)
 _DEFAULTING = frozenset({":-", "-", ":+", "+", ":=", "="})
 _COMPARISONS = frozenset({"==", "!=", "<=", ">="})
@@ -49,22 +51,27 @@ class Survey:
 
     `mentions` are the names its expansions use, `reads` those that must be set under `set -u`, `writes` those they
     give a value (`${K:=0}`, `$((K+=1))`); `runs`: a command or process substitution; `loops`: the variables of for
-    and select, as nodes; `functions`: names of the functions it defines; `extent`: the offset after all of it, its
-    here-documents included.
+    and select, as nodes; `functions`: names of the functions it defines; `documents`: it has here-documents.
     """
 
-    extent: int
     reads: set[str] = field(default_factory=set)
     mentions: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
     loops: list[Node] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
     runs: bool = False
+    documents: bool = False
 
 
-def survey(statement: Node) -> Survey:
+def survey(source: bytes, statement: Node) -> Survey:
     """Walk over everything below a statement once."""
-    found = Survey(extent=end(statement))
+    found = Survey()
+    simple = (statement.get("Cmd") or {}).get("Type") in (
+        "CallExpr",
+        "DeclClause",
+    ) and "Redirs" not in statement
+    if simple and not _EXPANDS.search(source, start(statement), end(statement)):
+        return found
     stack: list[Any] = [statement]
     while stack:
         node = stack.pop()
@@ -72,8 +79,8 @@ def survey(statement: Node) -> Survey:
             note = _NOTES.get(node.get("Type", ""))
             if note:
                 note(found, node)
-            elif "Hdoc" in node:
-                found.extent = max(found.extent, end(node))
+            elif node.get("Op") in ("<<", "<<-"):
+                found.documents = True
             stack += [value for key, value in node.items() if type(value) in _BRANCHES and key not in _LEAVES]
         elif type(node) is list:
             stack += node
