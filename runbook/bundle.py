@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PACKAGE = Path(__file__).parent
 # The oldest date a zip can hold: an archive of the same contents is the same archive.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-PIECE_BYTES = 1024 * 1024
+PIECE_BYTES = 512 * 1024
 # httpx and what it imports, as top-level names; on Python 3.10 anyio needs the last two.
 NEEDS = (
     "httpx",

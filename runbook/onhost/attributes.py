@@ -14,12 +14,12 @@ _NONE_HERE = (errno.ENOTSUP, errno.ENOSYS)
 
 def own(path: str, uid: int | None, gid: int | None) -> None:
     """Give a file to a user and group; what it already is needs no privilege, None leaves it."""
-    found = os.lstat(path)
+    found = os.stat(path)
     wanted = (found.st_uid if uid is None else uid, found.st_gid if gid is None else gid)
     if wanted == (found.st_uid, found.st_gid):
         return
     try:
-        os.chown(path, *wanted, follow_symlinks=False)
+        os.chown(path, *wanted)
     except PermissionError:
         message = f"{path} cannot be given to uid {wanted[0]}, gid {wanted[1]} by uid {os.geteuid()}"
         raise Refusal("failed", message, {"path": path}) from None

@@ -6,13 +6,14 @@ import fcntl
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
 
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, reading, running
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from runbook.onhost.session import Session
 

@@ -6,14 +6,12 @@ import base64
 import hashlib
 import os
 import re
-import shutil
-import zipfile
-from typing import TYPE_CHECKING
 
 from runbook.onhost import room
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, running
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from runbook.onhost.session import Session
 
@@ -69,6 +67,8 @@ def _unpack(part: str, path: str, digest: str) -> None:
     if found != digest:
         os.unlink(part)
         raise Refusal("invalid", f"the archive arrived as {found}, not as {digest}")
+    import shutil
+
     fresh = f"{path}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     os.mkdir(fresh, directory.PRIVATE_DIRECTORY)
@@ -79,6 +79,8 @@ def _unpack(part: str, path: str, digest: str) -> None:
 
 def _extract(archive: str, target: str) -> None:
     """Plain files below the target; a name that leads out of it is refused before anything is written."""
+    import zipfile
+
     with zipfile.ZipFile(archive) as file:
         for name in file.namelist():
             if os.path.isabs(name) or ".." in name.split("/"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any
 
 from runbook.onhost.calls import Refusal
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 LIMIT_BYTES = 4 * 1024 * 1024
 _LAST_LINES = 10

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import traceback
-from typing import TYPE_CHECKING, Any
 
 from runbook.onhost import (
     audit,
@@ -21,8 +19,10 @@ from runbook.onhost import (
 )
 from runbook.onhost.calls import Call, Refusal, collect, permit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from runbook.onhost.session import Session
 
@@ -64,6 +64,8 @@ def answer(request: Mapping[str, Any], session: Session) -> dict[str, Any]:
 
 def defect(request: Mapping[str, Any], error: BaseException) -> dict[str, Any]:
     """The answer to a request that ran into a defect of ours: its last traceback lines."""
+    import traceback
+
     trace = traceback.format_exception(type(error), error, error.__traceback__)
     problem = {
         "kind": "internal",

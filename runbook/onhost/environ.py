@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Callable
+from dataclasses import dataclass
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from runbook.onhost.masking import mask
+
+TYPE_CHECKING = False
 
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "busybox", "fish", "tcsh", "csh"))
-MASK = "***"
-_SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 _ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_][A-Za-z0-9_]*)=", re.MULTILINE)
 
 
@@ -48,23 +47,27 @@ def is_shell(name: str) -> bool:
     return name.lstrip("-").partition(" ")[0] in SHELLS
 
 
-def selector(names: Iterable[str], patterns: Iterable[str]) -> Callable[[str], bool]:
-    """Does a variable's name leave the host?"""
-    wanted = frozenset(names)
-    compiled = [re.compile(pattern) for pattern in patterns]
-    return lambda name: name in wanted or any(pattern.fullmatch(name) for pattern in compiled)
+@dataclass(frozen=True)
+class Selection:
+    """Which variables leave the host: those `declared` as they are, `assigned` and matching ones with secrets masked."""
+
+    declared: frozenset[str] = frozenset()
+    assigned: frozenset[str] = frozenset()
+    patterns: tuple[str, ...] = ()
+
+    def of(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """What of an environment leaves the host."""
+        return {name: self._shown(name, value) for name, value in environ.items() if self._leaves(name)}
+
+    def _leaves(self, name: str) -> bool:
+        known = name in self.declared or name in self.assigned
+        return known or any(re.fullmatch(pattern, name) for pattern in self.patterns)
+
+    def _shown(self, name: str, value: str) -> str:
+        # A declared flag's value stands in a host file already, whatever its name sounds like.
+        return value if name in self.declared else mask(name, value)
 
 
-def select(environ: dict[str, str], leaves: Callable[[str], bool]) -> dict[str, str]:
-    """What of an environment leaves the host, secrets masked."""
-    return {name: mask(name, value) for name, value in environ.items() if leaves(name)}
-
-
-def mask(name: str, value: str) -> str:
-    """The value, or a mask where the name says it is a secret."""
-    return MASK if _SECRET.search(name) else value
-
-
-def assigned(script: bytes) -> Iterable[str]:
+def assigned(script: bytes) -> frozenset[str]:
     """Names a script seems to assign: generous on purpose, it only decides what may be shown."""
     return frozenset(_ASSIGNED.findall(script.decode("utf-8", "replace")))

@@ -6,10 +6,13 @@ import base64
 import hashlib
 import os
 import stat
-from typing import Any
 
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Serve scripts and units are a few KB; what is larger is not one, and would not fit the wire's frames.
 LIMIT_BYTES = 8 * 1024 * 1024

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import IO, TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import IO, Any
 
 # Far above any answer we give; a length beyond it is noise on the channel, not a frame.
 LIMIT_BYTES = 64 * 1024 * 1024

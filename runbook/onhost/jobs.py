@@ -8,12 +8,13 @@ import signal
 import subprocess
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Any
 
 from runbook.onhost.calls import Refusal, running
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import IO, Any
 
     from runbook.onhost.session import Session
 

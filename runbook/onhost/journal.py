@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from runbook.onhost import command
 from runbook.onhost.calls import Refusal, reading
 from runbook.onhost.units import named
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from runbook.onhost.session import Session
 

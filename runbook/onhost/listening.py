@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any
 
 from runbook.onhost import cgroups
 from runbook.onhost.calls import reading
+from runbook.onhost.masking import mask_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from runbook.onhost.session import Session
 
@@ -79,7 +81,7 @@ def _command(proc: str, pid: int) -> str:
             words = file.read(_COMMAND_LIMIT).split(b"\0")
     except OSError:
         return ""
-    return b" ".join(words).decode("utf-8", "replace").strip()
+    return mask_text(b" ".join(words).decode("utf-8", "replace").strip())
 
 
 def unit_of(group: str) -> str | None:

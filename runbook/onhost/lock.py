@@ -10,13 +10,14 @@ import fcntl
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any
 
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, writing
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from runbook.onhost.session import Session
 

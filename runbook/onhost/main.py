@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
 import signal
 import sys
-from typing import IO, TYPE_CHECKING, Any
 
 from runbook.onhost import frames, warden
 from runbook.onhost.calls import MODES, Refusal
@@ -14,8 +12,10 @@ from runbook.onhost.lock import Lock
 from runbook.onhost.serve import SILENCE_S, Server
 from runbook.onhost.session import Session
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import IO, Any
 
 _BAD_START = 2
 
@@ -24,7 +24,6 @@ def main() -> int:
     """Run until the channel ends. The first frame is `{"mode", "state", "silence_s"}`, its answer has id 0."""
     out = sys.stdout.buffer
     sys.stdout = sys.stderr  # nothing but frames ever goes out on the channel
-    os.umask(0o077)
     incoming = frames.read(sys.stdin.buffer)
     options = next(incoming, None)
     if options is None:
@@ -55,7 +54,7 @@ def _help(options: dict[str, Any], lock: Lock | None, incoming: Iterator[Any], o
     session = Session(options["mode"], lock=lock)
     signal.signal(signal.SIGTERM, lambda *_: _leave(session))
     server = Server(session, out, silence_s=float(options.get("silence_s") or SILENCE_S))
-    server.send({"id": 0, "ok": {"pid": os.getpid(), "python": platform.python_version()}})
+    server.send({"id": 0, "ok": {"pid": os.getpid(), "python": ".".join(map(str, sys.version_info[:3]))}})
     return server.serve(incoming)
 
 

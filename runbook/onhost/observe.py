@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import base64
 import os
-import platform
 import pwd
+import sys
 import time
-from typing import TYPE_CHECKING, Any
 
 from runbook.onhost import environ, files, processes, releases, room, units
 from runbook.onhost import state as directory
 from runbook.onhost.calls import reading
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from runbook.onhost.session import Session
 
@@ -31,7 +32,7 @@ def observe(
     session: Session, state: str, files: list[str], units: list[str], names: list[str], patterns: list[str]
 ) -> dict[str, Any]:
     looks = {path: _file(path) for path in files}
-    leaves = environ.selector([*names, *_assigned(looks.values())], patterns)
+    leaves = environ.Selection(frozenset(names), _assigned(looks.values()), tuple(patterns))
     return {
         "facts": facts(session.proc),
         "now": time.time(),
@@ -46,12 +47,12 @@ def _file(path: str) -> dict[str, Any]:
     return files.look(directory.absolute(path))
 
 
-def _assigned(looks: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+def _assigned(looks: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     scripts = (base64.b64decode(look["b64"]) for look in looks if look["b64"] is not None)
-    return {name for script in scripts for name in environ.assigned(script)}
+    return frozenset(name for script in scripts for name in environ.assigned(script))
 
 
-def _units(proc: str, state: str, names: list[str], leaves: Any) -> dict[str, Any]:
+def _units(proc: str, state: str, names: list[str], leaves: environ.Selection) -> dict[str, Any]:
     shown = units.show(names)
     look = processes.Look.take(proc)
     notes = processes.starts(state) if directory.exists(state) else {}
@@ -66,13 +67,13 @@ def _units(proc: str, state: str, names: list[str], leaves: Any) -> dict[str, An
 
 def facts(proc: str) -> dict[str, Any]:
     """What machine this is and who we are on it."""
-    machine = platform.uname()
+    machine = os.uname()
     return {
-        "hostname": machine.node,
-        "python": platform.python_version(),
+        "hostname": machine.nodename,
+        "python": ".".join(map(str, sys.version_info[:3])),
         "uid": os.geteuid(),
         "user": _user(os.geteuid()),
-        "kernel": f"{machine.system} {machine.release}",
+        "kernel": f"{machine.sysname} {machine.release}",
         "machine": machine.machine,
         "boot_id": processes.boot_id(proc),
     }

@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Callable
 
-from runbook.onhost import cgroups, environ
+from runbook.onhost import cgroups, command, environ
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, writing
 from runbook.onhost.units import named
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from runbook.onhost.session import Session
 
@@ -65,7 +66,7 @@ def evidence(
     look: Look,
     properties: Mapping[str, str],
     recorded: Mapping[str, Any] | None,
-    leaves: Callable[[str], bool],
+    leaves: environ.Selection,
 ) -> Evidence:
     """What the processes of one unit run with. `recorded` is our note of its last start, if any."""
     main = int(properties.get("MainPID") or 0)
@@ -88,32 +89,40 @@ def _speaks(look: Look, pid: int) -> bool:
 
 
 def _from_environ(
-    look: Look, pid: int, pids: list[int], leaves: Callable[[str], bool], stand_in: str
+    look: Look, pid: int, pids: list[int], leaves: environ.Selection, stand_in: str
 ) -> Evidence:
     found = environ.read(look.proc, pid)
     if found is None:
         return Evidence("unknown", detail=f"process {pid} ended while it was read", pids=pids)
-    return Evidence("environ", pid, look.started_at(pid), environ.select(found, leaves), stand_in, pids)
+    return Evidence("environ", pid, look.started_at(pid), leaves.of(found), stand_in, pids)
 
 
 def _from_record(
     look: Look,
     main: int,
     recorded: Mapping[str, Any] | None,
-    leaves: Callable[[str], bool],
+    leaves: environ.Selection,
     pids: list[int],
     why: str,
 ) -> Evidence:
     started = look.started_at(main)
     if not recorded or not main or recorded.get("identity") != identity(look.proc, main):
         return Evidence("unknown", main, started, {}, why, pids)
-    return Evidence("recorded", main, started, environ.select(dict(recorded["environ"]), leaves), why, pids)
+    return Evidence("recorded", main, started, leaves.of(recorded["environ"]), why, pids)
 
 
 def identity(proc: str, pid: int) -> str | None:
-    """A name for this very process: pids come round again, a pid with its start tick and boot does not."""
+    """A name for this very process: pids come round again, a pid with its start does not. None where it is gone."""
     one = cgroups.process(proc, pid)
-    return None if one is None else f"{boot_id(proc)}/{pid}/{one.start_ticks}"
+    if one is not None:
+        return f"{boot_id(proc)}/{pid}/{one.start_ticks}"
+    return None if os.path.isdir(f"{proc}/self") else _identity_by_ps(pid)
+
+
+def _identity_by_ps(pid: int) -> str | None:
+    """The same where there is no process file system (macOS)."""
+    started = command.run(["ps", "-o", "lstart=", "-p", str(pid)], expect=(0, 1)).strip()
+    return f"{pid}/{started}" if started else None
 
 
 def boot_id(proc: str) -> str:

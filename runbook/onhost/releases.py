@@ -5,18 +5,17 @@ from __future__ import annotations
 import base64
 import os
 import re
-import secrets
-import shutil
 import time
-from typing import TYPE_CHECKING, Any
 
 from runbook.onhost import files as reading_files
 from runbook.onhost import lock, restore, room
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, reading, writing
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from runbook.onhost.session import Session
 
@@ -109,7 +108,7 @@ def release_save(
 
 def new_id() -> str:
     """A name that sorts by time and is nobody else's."""
-    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
+    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.urandom(3).hex()}"
 
 
 def _require_readable(looks: Mapping[str, Mapping[str, Any]]) -> None:
@@ -120,6 +119,8 @@ def _require_readable(looks: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _lay(path: str, manifest: Mapping[str, Any], looks: Mapping[str, Mapping[str, Any]]) -> None:
     """Build the release beside its place and rename it there whole."""
+    import shutil
+
     fresh = f"{path}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     os.makedirs(fresh, mode=directory.PRIVATE_DIRECTORY)
@@ -174,6 +175,8 @@ def set_current(session: Session, state: str, id: str) -> dict[str, Any]:
 
 @writing
 def release_remove(session: Session, state: str, id: str) -> dict[str, Any]:
+    import shutil
+
     path = home(state, id)
     if id == current(state):
         raise Refusal("invalid", f"{id} is the current release", {"id": id})

@@ -7,13 +7,14 @@ import os
 import queue
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Any, Callable
 
 from runbook.onhost import frames
 from runbook.onhost.dispatch import answer, defect
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import IO, Any, Callable
 
     from runbook.onhost.session import Session
 

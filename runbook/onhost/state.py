@@ -6,12 +6,13 @@ import contextlib
 import json
 import os
 import stat
-from typing import TYPE_CHECKING, Any
 
 from runbook.onhost.calls import Refusal
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 PRIVATE_DIRECTORY = 0o700
 PRIVATE_FILE = 0o600

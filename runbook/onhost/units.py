@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from runbook.onhost import command
 from runbook.onhost.calls import Refusal, reading, writing
+from runbook.onhost.masking import mask_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,6 +39,7 @@ PROPERTIES = (
     "StateChangeTimestampMonotonic",
     "UnitFileState",
 )
+_TELLING = ("ExecStart", "Environment")  # where secrets may stand
 # systemd.unit(5): letters, digits and ":-_.\" with one "@"; a leading dash would be an option.
 _NAME = re.compile(r"[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]*\.[a-z]+")
 
@@ -71,7 +73,7 @@ def _properties(block: str) -> dict[str, str]:
         name, equals, value = line.partition("=")
         if equals:
             found[name] = f"{found[name]}\n{value}" if name in found else value
-    return found
+    return {name: mask_text(value) if name in _TELLING else value for name, value in found.items()}
 
 
 def main_pid(unit: str) -> int:

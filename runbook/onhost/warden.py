@@ -10,9 +10,12 @@ import contextlib
 import os
 import signal
 import time
-from typing import Callable, NoReturn
 
 from runbook.onhost import cgroups, kernel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, NoReturn
 
 _SWEEP_S = 30.0  # a process in uninterruptible sleep may take its time; beyond this we cannot help it
 _PAUSE_S = 0.02

@@ -10,15 +10,16 @@ import base64
 import contextlib
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from runbook.onhost import attributes, command, room
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, writing
 from runbook.onhost.files import content_of, digest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from runbook.onhost.session import Session
 
@@ -214,7 +215,7 @@ def _keep(swap: Swap) -> None:
         return
     try:
         os.link(swap.target, swap.kept, follow_symlinks=False)
-    except OSError:
+    except (OSError, NotImplementedError):
         _copy(swap.target, swap.kept)
 
 
