@@ -1,0 +1,29 @@
+"""Secrets stay on the host: values of variables and options whose names say what they are become `***`."""
+
+from __future__ import annotations
+
+import re
+
+MASK = "***"
+_WORDS = "TOKEN|KEY|APIKEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?"
+# A whole word of the name: HF_TOKEN is a secret, MAX_TOKENS and TOKENIZERS_PARALLELISM are not.
+_NAME = re.compile(rf"(?:^|_)(?:{_WORDS})(?:_|$)", re.IGNORECASE)
+_VALUE = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s;"']+)"""
+_ASSIGNMENT = re.compile(rf"\b([A-Za-z_][A-Za-z0-9_]*)=(?!=){_VALUE}")
+_OPTION = re.compile(rf"(--(?:[a-z0-9]+-)*(?:token|key|secret|password)[= ])\s*{_VALUE}", re.IGNORECASE)
+
+
+def is_secret(name: str) -> bool:
+    """Does a variable's name say that its value is a secret?"""
+    return _NAME.search(name) is not None
+
+
+def mask(name: str, value: str) -> str:
+    """The value, or the mask where the name says it is a secret."""
+    return MASK if is_secret(name) else value
+
+
+def mask_text(text: str) -> str:
+    """A text with every secret assignment (`HF_TOKEN=…`) and option (`--api-key …`) masked."""
+    assigned = _ASSIGNMENT.sub(lambda found: f"{found[1]}={MASK}" if is_secret(found[1]) else found[0], text)
+    return _OPTION.sub(lambda found: f"{found[1]}{MASK}", assigned)
