@@ -21,9 +21,12 @@ Text and reasoning beside the calls are allowed. `runbook.load.player.right_call
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from runbook.load.script import Record, Script
 
 Message = dict[str, Any]
@@ -94,6 +97,11 @@ def assistant_message(content: str, calls: list[tuple[str, str, str]]) -> Messag
             for call, name, arguments in calls
         ],
     }
+
+
+def as_json(arguments: Mapping[str, Any]) -> str:
+    """A call's arguments as a model writes them."""
+    return json.dumps(arguments, ensure_ascii=False)
 
 
 def fetch_answer(record: Record, call: str) -> Message:

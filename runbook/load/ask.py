@@ -1,0 +1,82 @@
+"""Asking: one streamed chat to its end, whatever that is, as an Answer.
+
+The reading is the bench's: nothing but stamps and bytes while the load runs; heads, chunks and events are read
+afterwards, off the loop that reads the other streams.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from runbook.load.bench.http1 import FramingError, read_response
+from runbook.load.bench.request import RawStream
+from runbook.load.exchange import Answer
+
+if TYPE_CHECKING:
+    from runbook.load.bench.measure import Send
+
+_EXCERPT = 300
+_POLL_S = 0.002
+_ENDS = {
+    "refused": "refused",
+    "timeout": "timeout",
+    "stalled": "timeout",
+    "deadline": "timeout",
+    "reset": "abort",
+    "cut": "cut",
+    "not a stream": "error",
+}
+
+
+def answer_of(raw: RawStream) -> Answer:
+    """What a finished request came to. Pure; never raises for what the server sent."""
+    if not raw.framed:
+        body = b"".join(data for _, data in raw.reads)
+        status = int(raw.failure[5:]) if raw.failure.startswith("http ") else 200
+        return _answer(raw, raw.failure, raw.detail, status, body)
+    try:
+        response = read_response(raw.reads)
+    except FramingError as error:
+        return _answer(raw, "reset", f"no HTTP response: {error}", 0, b"")
+    body = b"".join(data for _, data in response.body)
+    if not response.status:
+        return _answer(raw, raw.failure or "reset", raw.detail or "no answer", 0, b"")
+    if response.status != 200:
+        failure, detail = f"http {response.status}", f"HTTP {response.status}: {_excerpt(body)}"
+        return _answer(raw, failure, detail, response.status, b"")
+    kind = response.headers.get("content-type", "")
+    if kind.partition(";")[0].strip().lower() != "text/event-stream":
+        return _answer(raw, "not a stream", f"no event stream but {kind!r}: {_excerpt(body)}", 200, b"")
+    failure = raw.failure or ("" if response.whole else "cut")
+    return _answer(raw, failure, raw.detail or failure, 200, body)
+
+
+def _answer(raw: RawStream, failure: str, detail: str, status: int, body: bytes) -> Answer:
+    if failure in ("reset", "timeout", "stalled") and body:
+        failure = "cut" if failure == "reset" else "stalled"
+    end = "complete" if not failure else _ENDS.get(failure, "error")
+    times = [stamp for stamp, _ in raw.reads]
+    return Answer(
+        stream=body,
+        end=end,
+        detail=f"{failure}: {detail}" if failure and failure not in detail else detail,
+        status=status,
+        asked=raw.sent,
+        first=times[0] if times else None,
+        last=times[-1] if times else None,
+    )
+
+
+def _excerpt(body: bytes) -> str:
+    return body[:_EXCERPT].decode("utf-8", "replace")
+
+
+async def ask_and_drop(send: Send, reads: int) -> None:
+    """Ask, wait for some reads and hang up, as impatient users do (sglang#24527: pages reused after an abort)."""
+    raw = RawStream(0)
+    sending = asyncio.ensure_future(send(raw))
+    while not sending.done() and len(raw.reads) < reads:
+        await asyncio.sleep(_POLL_S)
+    sending.cancel()
+    await asyncio.wait([sending])

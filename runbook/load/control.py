@@ -1,0 +1,113 @@
+"""The control arm: the same validation where the fault should not show, at low concurrency or on another server.
+
+A model's copying errors come at the same rate in both arms; damage under load does not. Soft defects likewise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runbook.load.outcome import Finding, Outcome
+from runbook.load.statistics import fisher_greater
+from runbook.load.verdict import ALLOWED_SLIPS
+
+if TYPE_CHECKING:
+    from runbook.load.options import Options
+    from runbook.load.results import SessionsResult
+
+SIGNIFICANT = 0.01
+AUTOMATIC = "concurrency=4"
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """How the control arm differs: by its concurrency, or by its server."""
+
+    concurrency: int | None = None
+    url: str | None = None
+
+    def applied(self, options: Options) -> Options:
+        """The control arm's options: new nonces, no early stop, no demand on its concurrency."""
+        return dataclasses.replace(
+            options,
+            tag=f"{options.tag}-control",
+            seed=options.seed + 1_000_003,
+            base_url=self.url or options.base_url,
+            concurrency=self.concurrency or options.concurrency,
+            early_stop=False,
+            soak_s=0.0,
+        )
+
+
+def parse_control(text: str) -> Control:
+    """`concurrency=4` or `url=http://…`; raises ValueError for anything else."""
+    name, _, value = text.partition("=")
+    if name == "concurrency" and value.isdigit() and int(value) > 0:
+        return Control(concurrency=int(value))
+    if name == "url" and value.startswith(("http://", "https://")):
+        return Control(url=value)
+    raise ValueError(f"should be concurrency=N or url=http://…, found {text!r}")
+
+
+def needs_control(result: SessionsResult) -> bool:
+    """Whether only a control arm can tell copying errors from damage: more than one slip, nothing hard."""
+    return not result.corrupt and result.slips > ALLOWED_SLIPS
+
+
+def with_control(result: SessionsResult, control: SessionsResult) -> tuple[Finding, ...]:
+    """The run's findings with copying and soft defects judged between the arms by Fisher's exact test."""
+    others = tuple(finding for finding in result.findings if finding.check != "copying")
+    copying = next(finding for finding in result.findings if finding.check == "copying")
+    return (*others, _slips(result, control, copying), *_soft(result, control), _conclusive(control))
+
+
+def arm(result: SessionsResult) -> dict[str, Any]:
+    """What the result keeps of a control arm."""
+    kept = (
+        "name",
+        "outcome",
+        "sessions",
+        "finished",
+        "counts",
+        "corrupt",
+        "slips",
+        "soft",
+        "peak_concurrency",
+    )
+    document = result.to_json()
+    return {name: document[name] for name in kept}
+
+
+def _slips(result: SessionsResult, control: SessionsResult, copying: Finding) -> Finding:
+    chance = fisher_greater(result.slips, result.finished, control.slips, control.finished)
+    message = _arms("slips or miscopies", result.slips, control.slips, result, control, chance)
+    like_control = Outcome.PASS if result.slips <= ALLOWED_SLIPS else Outcome.INCONCLUSIVE
+    outcome = Outcome.FAIL if chance < SIGNIFICANT else like_control
+    return Finding("copying", outcome, message, copying.evidence)
+
+
+def _soft(result: SessionsResult, control: SessionsResult) -> tuple[Finding, ...]:
+    if not result.soft:
+        return ()
+    chance = fisher_greater(result.soft, result.finished, control.soft, control.finished)
+    outcome = Outcome.FAIL if chance < SIGNIFICANT else Outcome.PASS
+    message = _arms("soft defects", result.soft, control.soft, result, control, chance)
+    return (Finding("soft", outcome, message),)
+
+
+def _conclusive(control: SessionsResult) -> Finding:
+    """The arms are only comparable when the control sessions were answered."""
+    answered = control.finished > 0 and control.infra == 0
+    message = f"control arm: {control.finished} sessions, {control.infra} without an answer"
+    return Finding("control", Outcome.PASS if answered else Outcome.INCONCLUSIVE, message)
+
+
+def _arms(
+    what: str, events: int, other: int, result: SessionsResult, control: SessionsResult, chance: float
+) -> str:
+    return (
+        f"{events} of {result.finished} sessions with {what}, {other} of {control.finished} in the control arm: "
+        f"Fisher p = {chance:.2g}, below {SIGNIFICANT:g} is a fail"
+    )

@@ -1,0 +1,101 @@
+"""How much load there really was: requests in flight, streams running at once, gaps between reads."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runbook.load.bench.request import RawStream
+
+_SAMPLES = 4096
+_GAPS_A_STREAM = 32
+
+
+class Reservoir:
+    """A uniform sample of a stream of numbers in constant memory (Vitter's algorithm R)."""
+
+    def __init__(self, size: int = _SAMPLES) -> None:
+        self._size = size
+        self._seen = 0
+        self._kept: list[float] = []
+        self._random = random.Random(0)
+
+    def add(self, value: float) -> None:
+        self._seen += 1
+        if len(self._kept) < self._size:
+            self._kept.append(value)
+        elif (place := int(self._random.random() * self._seen)) < self._size:
+            self._kept[place] = value
+
+    def quantile(self, share: float) -> float | None:
+        """The value below which that share of the sample lies; None of nothing."""
+        if not self._kept:
+            return None
+        ordered = sorted(self._kept)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+class Gauge:
+    """Watches requests. A stream runs from its first byte: before that a server may only queue it."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.peak_in_flight = 0
+        self._live: dict[int, RawStream] = {}
+        self._reads = 0
+        self._spans: list[tuple[float, float]] = []
+        self._gaps = Reservoir()
+
+    @contextlib.contextmanager
+    def watching(self, raw: RawStream) -> Iterator[None]:
+        """One request, from before it is sent to its end."""
+        self.requests += 1
+        self._live[id(raw)] = raw
+        self.peak_in_flight = max(self.peak_in_flight, len(self._live))
+        try:
+            yield
+        finally:
+            del self._live[id(raw)]
+            self._ended(raw)
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._live)
+
+    @property
+    def reads(self) -> int:
+        """Reads of all streams so far; a read mostly is a chunk."""
+        return self._reads + sum(len(raw.reads) for raw in list(self._live.values()))
+
+    def gap_median_s(self) -> float | None:
+        """Median seconds between two reads of one stream."""
+        return self._gaps.quantile(0.5)
+
+    def peak(self) -> int:
+        """Most streams that ran at once."""
+        live = [(raw.reads[0][0], raw.reads[-1][0]) for raw in self._live.values() if raw.reads]
+        return peak_overlap([*self._spans, *live])
+
+    def _ended(self, raw: RawStream) -> None:
+        if not raw.reads:
+            return
+        stamps = [stamp for stamp, _ in raw.reads]
+        self._reads += len(stamps)
+        self._spans.append((stamps[0], stamps[-1]))
+        step = max(1, len(stamps) // _GAPS_A_STREAM)
+        for at in range(1, len(stamps), step):
+            self._gaps.add(stamps[at] - stamps[at - 1])
+
+
+def peak_overlap(spans: Sequence[tuple[float, float]]) -> int:
+    """Most spans that hold at one moment; a span that ends where another begins overlaps it."""
+    edges = sorted([(begin, 0) for begin, _ in spans] + [(end, 1) for _, end in spans])
+    running = peak = 0
+    for _, ends in edges:
+        running += -1 if ends else 1
+        peak = max(peak, running)
+    return peak

@@ -1,0 +1,48 @@
+"""badtool: a tool that was not offered or is not the next one, or the call is missing and something else is there.
+
+SGLang drops calls of unknown tools silently, so a damaged name shows as a missing call: tokens were made, and
+nothing of them is to be seen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runbook.load.defects import Defect, Severity, excerpt
+from runbook.load.prompts import TOOL_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runbook.load.exchange import Exchange
+
+
+def judge(exchange: Exchange) -> Iterator[Defect]:
+    reply, wanted = exchange.reply, exchange.turn.name
+    for call in reply.calls:
+        offset = call.arguments.offset(0)
+        if call.name not in TOOL_NAMES:
+            message = f"the tool {str(call.name)[:60]!r} was not offered"
+            yield Defect("badtool", Severity.HARD, message, offset, excerpt(call.arguments.text))
+        elif call.name != wanted and not ends_early(exchange, call.name, call.arguments.text):
+            message = f"the tool {call.name!r} instead of {wanted!r}"
+            yield Defect("badtool", Severity.HARD, message, offset, excerpt(call.arguments.text))
+    if not reply.calls and (remains := _remains(exchange)):
+        at = reply.content.offset(0)
+        message = f"no call of {wanted!r}, but what is left of one"
+        yield Defect("badtool", Severity.HARD, message, at, excerpt(remains))
+
+
+def ends_early(exchange: Exchange, name: str | None, arguments: str) -> bool:
+    """Whether the model went straight to `finish` with values of its own session: early, but no corruption."""
+    own = {row for record in exchange.script.records for row in record.rows}
+    return name == "finish" and any(row in arguments for row in own)
+
+
+def _remains(exchange: Exchange) -> str:
+    """The content of a turn without a call, where it holds the call as text."""
+    text = exchange.reply.content.text
+    key = exchange.turn.arguments.get("key")
+    named = key is not None and exchange.turn.name in text and key in text
+    shaped = "{" in text and ('"key"' in text or '"rows"' in text)
+    return text if named or shaped else ""

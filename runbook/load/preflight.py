@@ -1,0 +1,100 @@
+"""Before any load: is somebody there, does the key open, is the model offered, does one chat work?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from runbook.load.client import CHAT_PATH
+
+if TYPE_CHECKING:
+    from runbook.load.options import Options
+
+MODELS_PATH = "/v1/models"
+_CHAT_S = 60.0
+_SHOWN = 12
+
+
+class PreflightFailed(Exception):
+    """The run cannot begin; one line. `exit_code` 2: ask differently; 3: nobody answered."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        self.exit_code = exit_code
+        super().__init__(message)
+
+
+async def preflight(client: httpx.AsyncClient, options: Options) -> None:
+    """Ask for the models, then for one token. Raises PreflightFailed."""
+    try:
+        models = await client.get(MODELS_PATH, timeout=10.0)
+        _expect_key(options, models)
+        _expect_model(options, offered(models))
+        _expect_answer(options, await one_chat(client, options, _CHAT_S))
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        raise PreflightFailed(f"--base-url {options.base_url}: {error}", 2) from error
+    except httpx.HTTPError as error:
+        detail = str(error) or type(error).__name__
+        raise PreflightFailed(f"{options.base_url}: no answer: {detail[:200]}", 3) from error
+
+
+async def one_chat(client: httpx.AsyncClient, options: Options, timeout_s: float) -> httpx.Response:
+    """The smallest chat: one token, not streamed."""
+    messages = [{"role": "user", "content": "Say yes."}]
+    body = {"model": options.model, "messages": messages, "max_tokens": 1, "stream": False}
+    return await client.post(CHAT_PATH, json=body, timeout=timeout_s)
+
+
+async def why_dead(client: httpx.AsyncClient, options: Options, timeout_s: float = 15.0) -> str:
+    """Why the server counts as dead now; empty while it still answers a chat, or still says 4xx."""
+    try:
+        answer = await one_chat(client, options, timeout_s)
+    except httpx.HTTPError as error:
+        return f"no chat after the run: {error or type(error).__name__}"[:200]
+    return f"HTTP {answer.status_code} to a chat after the run" if answer.status_code >= 500 else ""
+
+
+def offered(answer: httpx.Response) -> tuple[str, ...]:
+    """The model ids of a /v1/models answer; none where the server offers no such list."""
+    try:
+        document: Any = json.loads(answer.content) if answer.status_code == 200 else {}
+    except ValueError:
+        return ()
+    models = document.get("data") if isinstance(document, dict) else None
+    ids = (model.get("id") for model in models or () if isinstance(model, dict))
+    return tuple(name for name in ids if isinstance(name, str))
+
+
+def _expect_key(options: Options, answer: httpx.Response) -> None:
+    if answer.status_code in (401, 403):
+        what = f"HTTP {answer.status_code}: {_line(answer)}"
+        raise PreflightFailed(
+            f"{options.base_url}: {what}; name the variable that holds the key with --api-key-env", 2
+        )
+
+
+def _expect_model(options: Options, models: tuple[str, ...]) -> None:
+    if models and options.model not in models:
+        listed = ", ".join(models[:_SHOWN])
+        raise PreflightFailed(
+            f"{options.base_url}: no model {options.model!r}; /v1/models offers {listed}", 2
+        )
+
+
+def _expect_answer(options: Options, answer: httpx.Response) -> None:
+    _expect_key(options, answer)
+    status = answer.status_code
+    if 400 <= status < 500 and status != 429:
+        raise PreflightFailed(
+            f"{options.base_url}: HTTP {status} to a chat with {options.model!r}: {_line(answer)}", 2
+        )
+    if status != 200:
+        raise PreflightFailed(
+            f"{options.base_url}: HTTP {status} to a chat before any load: {_line(answer)}", 3
+        )
+
+
+def _line(answer: httpx.Response) -> str:
+    text = answer.content[:300].decode("utf-8", "replace")
+    return " ".join(text.split())[:160] or answer.reason_phrase

@@ -1,0 +1,171 @@
+"""One corruption run from preflight to result."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from typing import TYPE_CHECKING, Any
+
+from runbook.load.bench.clienthealth import HealthWatch
+from runbook.load.bench.senders import httpx_sender
+from runbook.load.bench.wire import target, wire_sender
+from runbook.load.client import open_client
+from runbook.load.control import arm, needs_control, with_control
+from runbook.load.defects import Severity
+from runbook.load.outcome import worst
+from runbook.load.preflight import preflight, why_dead
+from runbook.load.progress import report
+from runbook.load.results import SessionsResult, corruption_line, wall_line
+from runbook.load.statistics import upper_bound
+from runbook.load.streams import StreamFile
+from runbook.load.swarm import Swarm
+from runbook.load.verdict import (
+    Conditions,
+    by_round,
+    by_wave,
+    counts,
+    findings,
+    finished,
+    infra_ends,
+    with_severity,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import httpx
+
+    from runbook.load.bench.measure import Send
+    from runbook.load.control import Control
+    from runbook.load.options import Options
+    from runbook.load.progress import Say
+    from runbook.load.story import Record
+    from runbook.load.swarm import Sender
+
+STALL_S = 120.0
+"""Silence inside a stream, or before its first byte, after which it counts as a time-out."""
+
+
+async def run_validation(
+    options: Options,
+    *,
+    api_key: str | None,
+    streams: Path | None,
+    say: Say,
+    control: Control | None = None,
+    automatic: Control | None = None,
+) -> SessionsResult:
+    """The sessions and their control arm: `control` always runs, `automatic` only where slips ask for it."""
+    result = await run_sessions(options, api_key=api_key, streams=streams, say=say)
+    chosen = control or (automatic if needs_control(result) else None)
+    if chosen is None or result.corrupt:
+        return result
+    say(f"control arm: the same sessions with {chosen.concurrency or chosen.url}")
+    other = await run_sessions(chosen.applied(options), api_key=api_key, streams=None, say=say)
+    found = with_control(result, other)
+    return dataclasses.replace(
+        result,
+        findings=found,
+        outcome=worst(finding.outcome for finding in found),
+        details={**result.details, "control": arm(other)},
+    )
+
+
+async def run_sessions(
+    options: Options, *, api_key: str | None, streams: Path | None, say: Say
+) -> SessionsResult:
+    """Run the sessions and judge them. Raises PreflightFailed before any load."""
+    async with open_client(options.base_url, api_key=api_key, connections=options.at_once + 8) as client:
+        await preflight(client, options)
+        sender = sender_of(client, options, api_key)
+        kept = StreamFile(streams, options.to_json())
+        swarm = Swarm(options, sender, kept)
+        watch = HealthWatch(asyncio.get_running_loop())
+        try:
+            with watch.watching():
+                records = await _reported(swarm, say)
+        finally:
+            kept.close()
+        wall_s = time.perf_counter() - swarm.began
+        died = await why_dead(client, options) if infra_ends(records) or _cut(records) else ""
+    health = watch.health()
+    conditions = Conditions(
+        asked=options.at_once,
+        peak=swarm.gauge.peak(),
+        peak_in_flight=swarm.gauge.peak_in_flight,
+        wall_s=wall_s,
+        client_cpu=health.cpu_share,
+        lag_p99_s=health.lag_p99_ms / 1e3,
+        gap_median_s=swarm.gauge.gap_median_s(),
+        died=died,
+        max_infra=options.max_infra,
+        min_concurrency=options.min_concurrency,
+        stopped=swarm.stopped,
+    )
+    return result_of(options, records, conditions, kept.written)
+
+
+def sender_of(client: httpx.AsyncClient, options: Options, api_key: str | None) -> Sender:
+    """The bare wire for http URLs, httpx for https."""
+    if not options.base_url.startswith("http://"):
+        return lambda body, left_s: httpx_sender(client, lambda _: dict(body), deadline_s=left_s)
+    to = target(options.base_url, api_key)
+
+    def send(body: Mapping[str, Any], left_s: float) -> Send:
+        return wire_sender(to, lambda _: body, deadline_s=left_s, stall_s=STALL_S)
+
+    return send
+
+
+def result_of(
+    options: Options, records: Sequence[Record], conditions: Conditions, streams: str | None
+) -> SessionsResult:
+    """The result document's value. Pure."""
+    done, ends = finished(records), counts(records)
+    corrupt = sum(record.corrupt for record in records)
+    found = findings(records, conditions)
+    tokens = sum(record.tokens or record.chunks for record in records)
+    return SessionsResult(
+        name=options.tag,
+        outcome=worst(finding.outcome for finding in found),
+        sessions=len(records),
+        rounds=options.rounds,
+        counts=ends,
+        corrupt=corrupt,
+        infra=len(infra_ends(records)),
+        upper_95=upper_bound(corrupt, len(done)),
+        wall_s=round(conditions.wall_s, 3),
+        peak_concurrency=conditions.peak,
+        tokens_per_s=round(tokens / max(conditions.wall_s, 1e-9), 1),
+        lines=(wall_line(conditions.wall_s, ends), corruption_line(corrupt, len(done), len(records))),
+        findings=found,
+        waves=tuple(by_wave(records)),
+        streams=streams,
+        finished=len(done),
+        slips=len(with_severity(records, Severity.RATE)),
+        soft=len(with_severity(records, Severity.SOFT)),
+        by_round=by_round(records),
+        details={
+            "seed": options.seed,
+            "asked_concurrency": options.at_once,
+            "peak_in_flight": conditions.peak_in_flight,
+            "client_cpu": round(conditions.client_cpu, 3),
+            "tokens_counted_by": "chunks" if any(r.without_usage for r in records) else "usage",
+        },
+    )
+
+
+def _cut(records: Sequence[Record]) -> bool:
+    """Whether a stream ended early somewhere: a dead server looks like that too."""
+    return any(seen.defect.kind == "truncated" for record in records for seen in record.seen)
+
+
+async def _reported(swarm: Swarm, say: Say) -> Sequence[Record]:
+    """The run, with a word about it once a second."""
+    reporting = asyncio.ensure_future(report(swarm, say))
+    try:
+        return await swarm.run()
+    finally:
+        reporting.cancel()

@@ -1,0 +1,133 @@
+"""Raw streams kept as evidence: a spool per session, and the gzip JSONL file of the sessions that were not clean.
+
+The file's first line is `{"kind": "streams", "schema": 1, "run": {…}}` with everything needed to write the same
+scripts again; every further line is one response: `{"session", "wave", "turn", "end", "status", "detail",
+"stream"}`, the stream in base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import gzip
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from runbook.load.exchange import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_IN_MEMORY = 128 << 10
+MAX_LINE_BYTES = 128 << 20
+
+
+class Spool:
+    """The responses of one session; beyond 128 KiB they lie on disk."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - close()
+        self._index: list[tuple[int, int, Answer]] = []
+
+    def add(self, turn: int, answer: Answer) -> None:
+        self._file.write(answer.stream)
+        self._index.append((turn, len(answer.stream), dataclasses.replace(answer, stream=b"")))
+
+    def answers(self) -> Iterator[tuple[int, Answer]]:
+        """Turn number and answer, in order."""
+        self._file.seek(0)
+        for turn, size, answer in self._index:
+            yield turn, dataclasses.replace(answer, stream=self._file.read(size))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class StreamFile:
+    """The evidence file; made with the first line that is written, at `path` or under a name of its own."""
+
+    def __init__(self, path: Path | None, run: Mapping[str, Any]) -> None:
+        self._path = path
+        self._run = run
+        self._file: IO[str] | None = None
+
+    @property
+    def written(self) -> str | None:
+        """The path, once there is something in it."""
+        return str(self._path) if self._file else None
+
+    def keep(self, session: int, wave: int, spool: Spool) -> None:
+        """Every response of one session."""
+        if self._file is None:
+            self._path = self._path or _own_name()
+            self._file = gzip.open(self._path, "wt", encoding="ascii", compresslevel=5)  # noqa: SIM115 - close()
+            self._line({"kind": "streams", "schema": 1, "run": dict(self._run)})
+        for turn, answer in spool.answers():
+            self._line(_document(session, wave, turn, answer))
+
+    def close(self) -> None:
+        if self._file:
+            self._file.close()
+
+    def _line(self, document: Mapping[str, Any]) -> None:
+        if self._file:
+            self._file.write(json.dumps(document) + "\n")
+
+
+def _own_name() -> Path:
+    """A new file only its owner can read."""
+    handle, name = tempfile.mkstemp(prefix="runbook-", suffix=".streams.jsonl.gz")
+    os.close(handle)
+    return Path(name)
+
+
+def _document(session: int, wave: int, turn: int, answer: Answer) -> dict[str, Any]:
+    return {
+        "session": session,
+        "wave": wave,
+        "turn": turn,
+        "end": answer.end,
+        "status": answer.status,
+        "detail": answer.detail,
+        "stream": base64.b64encode(answer.stream).decode("ascii"),
+    }
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kept:
+    """One response read back from an evidence file."""
+
+    session: int
+    wave: int
+    turn: int
+    answer: Answer
+
+
+class NoStreamFileError(ValueError):
+    """The file is none of ours, or damaged."""
+
+
+def read_streams(path: Path) -> tuple[Mapping[str, Any], list[Kept]]:
+    """The run's options and its kept responses. Raises NoStreamFileError, and OSError as files do."""
+    try:
+        with contextlib.closing(gzip.open(path, "rt", encoding="ascii")) as file:
+            head = json.loads(file.readline(MAX_LINE_BYTES))
+            if head.get("kind") != "streams":
+                raise NoStreamFileError(f"{path}: not a file of raw streams")
+            return head["run"], [_kept(json.loads(line)) for line in file]
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, gzip.BadGzipFile) as error:
+        raise NoStreamFileError(f"{path}: {error}") from error
+
+
+def _kept(line: Mapping[str, Any]) -> Kept:
+    answer = Answer(
+        stream=base64.b64decode(line["stream"]),
+        end=str(line["end"]),
+        detail=str(line["detail"]),
+        status=int(line["status"]),
+    )
+    return Kept(int(line["session"]), int(line["wave"]), int(line["turn"]), answer)

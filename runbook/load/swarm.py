@@ -1,0 +1,137 @@
+"""The closed loop: all sessions of a wave in flight from one barrier, wave after wave, until the plan or a stop."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from runbook.load.ask import answer_of, ask_and_drop
+from runbook.load.bench.request import RawStream
+from runbook.load.defects import Severity
+from runbook.load.gauge import Gauge
+from runbook.load.judgement import Judgement, judge_turn
+from runbook.load.nonces import Registry
+from runbook.load.prompts import TOOLS
+from runbook.load.script import write_scripts
+from runbook.load.session import play
+from runbook.load.story import Record, Story
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from runbook.load.bench.measure import Send
+    from runbook.load.exchange import Answer, Turn
+    from runbook.load.options import Options
+    from runbook.load.prompts import Message
+    from runbook.load.script import Script
+    from runbook.load.streams import StreamFile
+
+    Sender = Callable[[Mapping[str, Any], float], Send]
+    """From a request's body and the seconds it may take to how it is sent."""
+
+T = TypeVar("T")
+
+ENOUGH = 2
+"""Sessions with a hard finding after which the rest of a run can change nothing."""
+
+
+def waves_of_scripts(options: Options, registry: Registry) -> Iterator[list[Script]]:
+    """Scripts of wave after wave, without end; sessions are numbered through. The same for the same seed."""
+    start = 0
+    while True:
+        yield write_scripts(options.shape, range(start, start + options.sessions), registry)
+        start += options.sessions
+
+
+class Swarm:
+    """A run in progress: what progress and the result are read from."""
+
+    def __init__(self, options: Options, sender: Sender, streams: StreamFile) -> None:
+        self.options = options
+        self.gauge = Gauge()
+        self.registry = Registry(random.Random(options.seed))
+        self.records: list[Record] = []
+        self.live: dict[int, Story] = {}
+        self.began = time.perf_counter()
+        self.stopped = False
+        self._sender = sender
+        self._streams = streams
+        self._aborts = random.Random(options.seed + 1)
+        # One thread: parsing and judging must not hold up the reading of other streams.
+        self._aside_of_loop = ThreadPoolExecutor(1, thread_name_prefix="judge")
+
+    async def run(self) -> Sequence[Record]:
+        """Every wave; returns all records, those of stopped sessions too."""
+        for wave, scripts in enumerate(waves_of_scripts(self.options, self.registry)):
+            await self._wave(wave, scripts)
+            over = time.perf_counter() - self.began >= self.options.soak_s
+            if self.stopped or (wave + 1 >= self.options.waves and over):
+                break
+        return self.records
+
+    async def _wave(self, wave: int, scripts: Sequence[Script]) -> None:
+        slots = asyncio.Semaphore(self.options.at_once)
+        tasks = [asyncio.ensure_future(self._session(script, wave, slots)) for script in scripts]
+        try:
+            for task in asyncio.as_completed(tasks):
+                self.records.append(await task)
+                if self._enough() and not self.stopped:
+                    self.stopped = True
+                    for other in tasks:
+                        other.cancel()
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _session(self, script: Script, wave: int, slots: asyncio.Semaphore) -> Record:
+        story = Story(script.session, wave)
+        try:
+            async with slots:
+                record = await self._play(script, story)
+        except asyncio.CancelledError:
+            if not self.stopped:
+                raise
+            record = story.ended("cancelled", corrupt=False, detail="stopped early")
+        finally:
+            self.live.pop(script.session, None)
+        if not record.clean and record.end != "cancelled":
+            self._streams.keep(record.session, wave, story.spool)
+        story.spool.close()
+        return record
+
+    async def _play(self, script: Script, story: Story) -> Record:
+        story.began = time.perf_counter()
+        self.live[script.session] = story
+        deadline = story.began + self.options.timeout_s
+
+        async def asked(messages: Sequence[Message]) -> Answer:
+            body = self.options.body(messages, TOOLS)
+            if self._aborts.random() < self.options.aborts:
+                await ask_and_drop(self._send(body, deadline), self._aborts.randrange(1, 40))
+            raw = RawStream(script.session)
+            with self.gauge.watching(raw):
+                await self._send(body, deadline)(raw)
+            return await self._aside(lambda: answer_of(raw))
+
+        return await play(script, story, asked, self._judge)
+
+    def _send(self, body: Mapping[str, Any], deadline: float) -> Send:
+        return self._sender(body, max(0.001, deadline - time.perf_counter()))
+
+    async def _judge(self, script: Script, turn: Turn, answer: Answer) -> Judgement:
+        limit = self.options.limit
+        return await self._aside(lambda: judge_turn(script, turn, answer, self.registry, max_tokens=limit))
+
+    async def _aside(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._aside_of_loop, work)
+
+    def _enough(self) -> bool:
+        hard = [
+            record
+            for record in self.records
+            if record.corrupt and any(seen.defect.severity is Severity.HARD for seen in record.seen)
+        ]
+        return self.options.early_stop and len(hard) >= ENOUGH

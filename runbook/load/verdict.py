@@ -1,0 +1,229 @@
+"""From the records of a run to its verdict: counts, findings, outcome. Pure.
+
+PASS needs no corrupt session and no infra failure (settable), good ends ≥ 95 %, budget and notool together ≤ 5 %,
+the concurrency that was asked for, and a client that kept up. 80 time-outs are "0 % corrupt" and prove nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runbook.load.defects import Severity
+from runbook.load.judgement import GOOD_ENDS, INFRA_ENDS
+from runbook.load.outcome import Finding, Outcome
+from runbook.load.statistics import rising_trend, upper_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runbook.load.story import Record
+
+GOOD_SHARE = 0.95
+DECLINED_SHARE = 0.05
+ALLOWED_SLIPS = 1
+TREND = 0.05
+SHOWN = 20
+"""Findings carry the evidence of at most so many sessions; the rest is in the streams file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How the run was: what was asked for, what was reached, and whether the client or the server gave out.
+
+    `asked` sessions at once; `peak` streams that ran at once; `client_cpu` is the share of one core, `lag_p99_s`
+    how late the client's loop ran, `gap_median_s` between chunks. `died` says why the server is taken for dead.
+    """
+
+    asked: int
+    peak: int
+    peak_in_flight: int
+    wall_s: float
+    client_cpu: float
+    lag_p99_s: float | None = None
+    gap_median_s: float | None = None
+    died: str = ""
+    max_infra: int = 0
+    min_concurrency: float = 0.5
+    stopped: bool = False
+
+
+def findings(records: Sequence[Record], conditions: Conditions) -> tuple[Finding, ...]:
+    """Every conclusion about the run; those that pass are there too, with their numbers."""
+    found = [
+        _corruption(records),
+        *_died(conditions),
+        _infra(records, conditions),
+        _ends(records),
+        *_declined(records),
+        _concurrency(conditions),
+        *_client(conditions),
+        _copying(records),
+        *_trend(records),
+    ]
+    return tuple(found)
+
+
+def counts(records: Sequence[Record]) -> dict[str, int]:
+    """Sessions by how they ended, most frequent first; the counts sum to the sessions."""
+    return dict(Counter(record.end for record in records).most_common())
+
+
+def with_severity(records: Sequence[Record], severity: Severity) -> list[Record]:
+    """Sessions that have a defect of that severity."""
+    return [r for r in records if any(seen.defect.severity is severity for seen in r.seen)]
+
+
+def infra_ends(records: Sequence[Record]) -> list[Record]:
+    """Sessions that ended without an answer to judge, those an early stop cancelled apart."""
+    return [record for record in records if record.end in INFRA_ENDS and record.end != "cancelled"]
+
+
+def finished(records: Sequence[Record]) -> list[Record]:
+    """Sessions that an early stop did not cancel."""
+    return [record for record in records if record.end != "cancelled"]
+
+
+def evidence(record: Record) -> dict[str, Any]:
+    """What the findings keep of a session: the class, and every defect with turn, round and byte offset."""
+    defects = [{"turn": seen.turn, "round": seen.round, **seen.defect.to_json()} for seen in record.seen[:10]]
+    return {
+        "session": record.session,
+        "wave": record.wave,
+        "end": record.end,
+        "detail": record.detail,
+        "defects": defects,
+    }
+
+
+def by_wave(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Per wave: sessions, corrupt ones, counts, seconds."""
+    waves = sorted({record.wave for record in records})
+    return [_wave(number, [r for r in records if r.wave == number]) for number in waves]
+
+
+def by_round(records: Sequence[Record]) -> dict[str, int]:
+    """Corrupt sessions by the round of their first hard or soft defect."""
+    rounds = Counter(
+        next((s.round for s in record.seen if s.defect.severity is not Severity.RATE), 0)
+        for record in records
+        if record.corrupt
+    )
+    return {str(number): rounds[number] for number in sorted(rounds)}
+
+
+def _wave(number: int, records: Sequence[Record]) -> dict[str, Any]:
+    return {
+        "wave": number + 1,
+        "sessions": len(records),
+        "corrupt": sum(record.corrupt for record in records),
+        "counts": counts(records),
+        "wall_s": round(max(r.ended for r in records) - min(r.began for r in records), 3),
+    }
+
+
+def _corruption(records: Sequence[Record]) -> Finding:
+    done = finished(records)
+    corrupt = [record for record in records if record.corrupt]
+    bound = upper_bound(len(corrupt), len(done))
+    if corrupt:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in counts(corrupt).items())
+        message = f"{len(corrupt)} of {len(done)} sessions corrupt ({kinds}); at most {bound:.2%} at 95 %"
+        shown = [evidence(record) for record in corrupt[:SHOWN]]
+        return Finding("corruption", Outcome.FAIL, message, {"sessions": shown})
+    message = f"0 of {len(done)} sessions corrupt: the true rate is at most {bound:.2%} at 95 % confidence"
+    return Finding("corruption", Outcome.PASS if done else Outcome.INCONCLUSIVE, message)
+
+
+def _died(conditions: Conditions) -> Iterator[Finding]:
+    if conditions.died:
+        yield Finding("alive", Outcome.FAIL, f"the server died under the load: {conditions.died}")
+
+
+def _infra(records: Sequence[Record], conditions: Conditions) -> Finding:
+    failed = infra_ends(records)
+    kinds = ", ".join(
+        f"{_named(end)} {count}" for end, count in Counter(map(_infra_kind, failed)).most_common()
+    )
+    message = (
+        f"{len(failed)} of {len(records)} sessions failed without an answer, {conditions.max_infra} allowed"
+    )
+    outcome = Outcome.PASS if len(failed) <= conditions.max_infra else Outcome.INCONCLUSIVE
+    shown = [evidence(record) for record in failed[:SHOWN]]
+    return Finding("infra", outcome, f"{message}: {kinds}" if kinds else message, {"sessions": shown})
+
+
+def _infra_kind(record: Record) -> tuple[str, int]:
+    return record.end, record.status if record.end == "error" else 0
+
+
+def _named(kind: tuple[str, int]) -> str:
+    end, status = kind
+    return f"{end} (HTTP {status})" if status else end
+
+
+def _ends(records: Sequence[Record]) -> Finding:
+    done = finished(records)
+    good = sum(record.end in GOOD_ENDS for record in done)
+    enough = bool(done) and good >= GOOD_SHARE * len(done)
+    message = f"{good} of {len(done)} sessions came to a good end, {GOOD_SHARE:.0%} wanted"
+    return Finding("ends", Outcome.PASS if enough else Outcome.INCONCLUSIVE, message)
+
+
+def _declined(records: Sequence[Record]) -> Iterator[Finding]:
+    declined = [record for record in records if record.end in ("budget", "notool")]
+    if not declined:
+        return
+    kinds = counts(declined)
+    message = f"{len(declined)} of {len(records)} sessions ended as {kinds}, {DECLINED_SHARE:.0%} allowed"
+    if kinds.get("notool") == len(records):
+        message += "; no session saw a tool call: does the server parse tool calls?"
+    few = len(declined) <= DECLINED_SHARE * len(records)
+    yield Finding("declined", Outcome.PASS if few else Outcome.INCONCLUSIVE, message)
+
+
+def _concurrency(conditions: Conditions) -> Finding:
+    wanted = conditions.min_concurrency * conditions.asked
+    message = (
+        f"{conditions.peak} streams ran at once (in flight {conditions.peak_in_flight}), "
+        f"{conditions.asked} asked for, {wanted:g} needed"
+    )
+    reached = conditions.peak >= wanted or conditions.stopped
+    return Finding("concurrency", Outcome.PASS if reached else Outcome.INCONCLUSIVE, message)
+
+
+def _client(conditions: Conditions) -> Iterator[Finding]:
+    """Whether this client, not the server, set the pace."""
+    lag, gap = conditions.lag_p99_s, conditions.gap_median_s
+    message = f"client used {conditions.client_cpu:.0%} of a core, 80 % allowed"
+    if lag is not None and gap is not None:
+        message += (
+            f"; its loop was late by {1e3 * lag:.1f} ms (p99), median gap between chunks {1e3 * gap:.1f} ms"
+        )
+    bound = conditions.client_cpu > 0.8
+    yield Finding("client", Outcome.INCONCLUSIVE if bound else Outcome.PASS, message)
+
+
+def _copying(records: Sequence[Record]) -> Finding:
+    """Slips and miscopies: one session is reported, more of them only mean something beside a control arm."""
+    copied, done = with_severity(records, Severity.RATE), finished(records)
+    soft = with_severity(records, Severity.SOFT)
+    message = (
+        f"{len(copied)} of {len(done)} sessions with slips or miscopies, {ALLOWED_SLIPS} allowed without a control "
+        f"arm; {len(soft)} with soft defects"
+    )
+    outcome = Outcome.PASS if len(copied) <= ALLOWED_SLIPS else Outcome.INCONCLUSIVE
+    shown = [evidence(record) for record in [*copied, *soft][:SHOWN]]
+    return Finding("copying", outcome, message, {"sessions": shown} if shown else {})
+
+
+def _trend(records: Sequence[Record]) -> Iterator[Finding]:
+    waves = by_wave(records)
+    corrupt, sizes = [w["corrupt"] for w in waves], [w["sessions"] for w in waves]
+    if len(waves) > 1 and sum(corrupt):
+        chance = rising_trend(corrupt, sizes)
+        message = f"corrupt sessions by wave {corrupt}: p = {chance:.2g} for no rise"
+        if chance < TREND:
+            message += "; the rate rises with load, so a pooled rate would say too little"
+        yield Finding("trend", Outcome.FAIL if chance < TREND else Outcome.PASS, message)
