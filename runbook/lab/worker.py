@@ -21,14 +21,14 @@ from runbook.lab.model.batch import CHUNKS_S, Batch, Pace
 from runbook.lab.model.counters import Counters
 from runbook.lab.model.endpoint import Endpoint
 from runbook.lab.model.engine import ROLES, Engine, Serving
+from runbook.lab.model.log import open_log
 from runbook.lab.model.race import Race, never
-from runbook.lab.model.switches import read_switches
+from runbook.lab.model.switches import Switches, read_switches
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Coroutine, Sequence
     from typing import Any
-
-from runbook.lab.model.switches import Switches
 
 DRAIN_S = 0.5
 PACE_TOK_S = 250.0
@@ -38,9 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a worker until SIGTERM or SIGINT; returns the exit status."""
     serving, start_delay_s = parse_arguments(argv)
     switches = read_switches(os.environ)
+    log = open_log()
     if switches.retitle:
         retitle(f"sglang::{serving.role}")
-    asyncio.run(serve(serving, switches, start_delay_s=start_delay_s))
+    asyncio.run(serve(serving, switches, log, start_delay_s=start_delay_s))
     return 0
 
 
@@ -65,14 +66,19 @@ def parse_arguments(argv: Sequence[str] | None) -> tuple[Serving, float]:
     return Serving(**found), delay
 
 
-async def serve(serving: Serving, switches: Switches, *, start_delay_s: float = 0.0) -> None:
+async def serve(
+    serving: Serving, switches: Switches, log: logging.Logger, *, start_delay_s: float = 0.0
+) -> None:
     """Open the port, load the model, serve until a signal; then refuse health for a moment and leave."""
     engine = build(serving, switches)
-    runner = web.AppRunner(Endpoint(engine).application(), access_log=None, shutdown_timeout=2 * DRAIN_S)
+    application = Endpoint(engine).application()
+    runner = web.AppRunner(application, access_log=None, logger=log, shutdown_timeout=2 * DRAIN_S)
     await runner.setup()
     try:
         await web.TCPSite(runner, serving.host, serving.port, backlog=1024).start()
+        log.info("%s on %s:%d with %s", serving.role, serving.host, serving.port, dict(switches.shown))
         await _until_signal(engine.run(start_delay_s + switches.start_delay_s), switches.crash_after_s)
+        log.info("draining")
         engine.draining = True
         await _idle(engine.counters, DRAIN_S)
     finally:

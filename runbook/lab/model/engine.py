@@ -74,8 +74,9 @@ class Engine:
         await self._batch.run()
 
     async def close(self) -> None:
-        """End what still runs without a word, and hang up on prefill."""
+        """End what still runs without a word, and hang up on the other side."""
         self._batch.close()
+        self._accepted.close()
         await self._awaited.close()
 
     async def prefill(self, request: ChatRequest) -> Prefilled:

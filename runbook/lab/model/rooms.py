@@ -41,6 +41,7 @@ class PrefillRooms:
     def __init__(self, *, keep_s: float = 30.0) -> None:
         self._keep_s = keep_s
         self._rooms: dict[int, asyncio.Future[Prefilled]] = {}
+        self._links: set[asyncio.StreamWriter] = set()
 
     def accept(self, room: int, prefilled: Prefilled) -> None:
         """The prompt of a room is prefilled; whoever waits for it may start."""
@@ -51,6 +52,11 @@ class PrefillRooms:
     async def serve(self, host: str, port: int) -> asyncio.Server:
         """Listen on the bootstrap port."""
         return await asyncio.start_server(self._converse, host, port, limit=_LINE_BYTES)
+
+    def close(self) -> None:
+        """Hang up on every decode process."""
+        for link in self._links:
+            link.close()
 
     def _room(self, room: int) -> asyncio.Future[Prefilled]:
         if room not in self._rooms:
@@ -63,11 +69,13 @@ class PrefillRooms:
         self._rooms.pop(room).cancel()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._links.add(writer)
         with contextlib.closing(writer):
             while (asked := await _read_object(reader)) is not None:
                 room = asked.get("room")
                 if isinstance(room, int):
                     self._room(room).add_done_callback(functools.partial(_hand_over, writer, room))
+        self._links.discard(writer)
 
 
 def _hand_over(writer: asyncio.StreamWriter, room: int, future: asyncio.Future[Prefilled]) -> None:
