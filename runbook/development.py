@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,15 @@ CHECKS = (
     ("mypy",),
     ("lint-imports", "--no-logo"),
 )
+# Programs the system tests boot Debian hosts with, and the Debian packages they come in.
+SYSTEM = {
+    "debootstrap": "debootstrap",
+    "systemd-nspawn": "systemd-container",
+    "ip": "iproute2",
+    "ssh": "openssh-client",
+    "sshd": "openssh-server",
+    "nsenter": "util-linux",
+}
 
 
 def check() -> int:
@@ -27,6 +37,7 @@ def check() -> int:
 def test(*, heavy: bool, args: str) -> int:
     """`check`, then pytest; with `heavy` the long profiles too. pytest's summary comes last."""
     checked = check()
+    install_for_hosts()
     selection = [] if heavy else ["-m", "not heavy"]
     environment = {"HYPOTHESIS_PROFILE": "nightly"} if heavy else {}
     tested = _run([sys.executable, "-m", "pytest", *selection, *shlex.split(args)], environment)
@@ -43,6 +54,18 @@ def install() -> None:
     for lock in LOCKS:
         _pip("install", "--quiet", "--require-hashes", "-r", lock)
     stamp.write_text(wanted)
+
+
+def install_for_hosts() -> None:
+    """Install the Debian packages of the test hosts where that can be done; without them those tests say what is missing."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+    packages = [package for program, package in SYSTEM.items() if not shutil.which(program, path=path)]
+    if not packages or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return
+    print(f"installing {' '.join(packages)} (once)", file=sys.stderr)  # noqa: T201
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+        subprocess.run(["apt-get", "-qq", *command], env=environment, stdout=subprocess.DEVNULL, check=False)
 
 
 def _pip(*args: str) -> None:

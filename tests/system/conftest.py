@@ -1,0 +1,40 @@
+"""Two real hosts for the whole run of system tests, booted when the first test asks for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from tests.system import requirements
+from tests.system.boot import base
+from tests.system.boot.commands import ProgramFailed
+from tests.system.hosts import TestHost, fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def hosts() -> Iterator[tuple[TestHost, ...]]:
+    """Both hosts of the run. Skips with the reason where they cannot be booted; fails where they must be."""
+    if reason := requirements.obstacle():
+        _do_without(reason)
+    try:
+        tree = base.built(base.mirror(), base.cache())
+    except ProgramFailed as error:
+        _do_without(f"no Debian could be built for the test hosts: {error}")
+    with fleet(base.cache(), tree) as ours:
+        yield ours.boot(("gpu1", "gpu2"))
+
+
+def _do_without(reason: str) -> NoReturn:
+    if requirements.demanded():
+        pytest.fail(f"{reason} (RUNBOOK_REQUIRE_SYSTEM=1 asks for these tests)", pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture
+def host(hosts: tuple[TestHost, ...]) -> TestHost:
+    """The first host."""
+    return hosts[0]
