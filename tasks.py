@@ -39,7 +39,14 @@ def _run(action: str, context: Context, **given: Any) -> None:
     iterable=["host", "set_", "unset"],
     help=_help("host", "set", "unset", "json", "accept-new"),
 )
-def plan(c, host=None, set_=None, unset=None, json=False, accept_new=False):  # type: ignore[no-untyped-def]
+def plan(
+    c: Context,
+    host: list[str] | None = None,
+    set_: list[str] | None = None,
+    unset: list[str] | None = None,
+    json: bool = False,
+    accept_new: bool = False,
+) -> None:
     """Show what a deploy would change and restart, and why; reads only."""
     _run("plan", c, host=host, set_=set_, unset=unset, json=json, accept_new=accept_new)
 
@@ -62,19 +69,19 @@ def plan(c, host=None, set_=None, unset=None, json=False, accept_new=False):  # 
     ),
 )
 def deploy(
-    c,
-    host=None,
-    set_=None,
-    unset=None,
-    dry_run=False,
-    yes=False,
-    skip_validation=False,
-    load=False,
-    reason="",
-    json=False,
-    accept_new=False,
-    verbose=False,
-):  # type: ignore[no-untyped-def]
+    c: Context,
+    host: list[str] | None = None,
+    set_: list[str] | None = None,
+    unset: list[str] | None = None,
+    dry_run: bool = False,
+    yes: bool = False,
+    skip_validation: bool = False,
+    load: bool = False,
+    reason: str = "",
+    json: bool = False,
+    accept_new: bool = False,
+    verbose: bool = False,
+) -> None:
     """Edit, restart, wait, validate, bench; keep the result or roll back."""
     _run(
         "deploy",
@@ -98,7 +105,15 @@ def deploy(
     iterable=["host"],
     help=_help("host", "load", "skip-validation", "json", "accept-new", "verbose"),
 )
-def verify(c, host=None, load=False, skip_validation=False, json=False, accept_new=False, verbose=False):  # type: ignore[no-untyped-def]
+def verify(
+    c: Context,
+    host: list[str] | None = None,
+    load: bool = False,
+    skip_validation: bool = False,
+    json: bool = False,
+    accept_new: bool = False,
+    verbose: bool = False,
+) -> None:
     """Ask whether what runs is what should run: flags, health, readiness, corruption, speed."""
     _run(
         "verify",
@@ -118,8 +133,16 @@ def verify(c, host=None, load=False, skip_validation=False, json=False, accept_n
     help=_help("host", "to", "force", "yes", "reason", "json", "accept-new", "verbose"),
 )
 def rollback(
-    c, host=None, to="", force=False, yes=False, reason="", json=False, accept_new=False, verbose=False
-):  # type: ignore[no-untyped-def]
+    c: Context,
+    host: list[str] | None = None,
+    to: str = "",
+    force: bool = False,
+    yes: bool = False,
+    reason: str = "",
+    json: bool = False,
+    accept_new: bool = False,
+    verbose: bool = False,
+) -> None:
     """Put the release before back, restart what it calls for, and check that it runs."""
     _run(
         "rollback",
@@ -136,19 +159,21 @@ def rollback(
 
 
 @task(auto_shortflags=False, iterable=["host"], help=_help("host", "json", "accept-new"))
-def status(c, host=None, json=False, accept_new=False):  # type: ignore[no-untyped-def]
+def status(c: Context, host: list[str] | None = None, json: bool = False, accept_new: bool = False) -> None:
     """What runs, since when, and whether it is what should run."""
     _run("status", c, host=host, json=json, accept_new=accept_new)
 
 
 @task(name="releases", auto_shortflags=False, iterable=["host"], help=_help("host", "json", "accept-new"))
-def list_releases(c, host=None, json=False, accept_new=False):  # type: ignore[no-untyped-def]
+def list_releases(
+    c: Context, host: list[str] | None = None, json: bool = False, accept_new: bool = False
+) -> None:
     """The releases a host keeps, newest first."""
     _run("releases", c, host=host, json=json, accept_new=accept_new)
 
 
 @task(auto_shortflags=False, help={"reset": "lay the state before the fix again"})
-def lab_up(c, reset=False):  # type: ignore[no-untyped-def]
+def lab_up(c: Context, reset: bool = False) -> None:
     """Start the embedded lab: SSH server, units, workers, router."""
     from runbook import app
 
@@ -156,7 +181,7 @@ def lab_up(c, reset=False):  # type: ignore[no-untyped-def]
 
 
 @task(auto_shortflags=False)
-def lab_down(c):  # type: ignore[no-untyped-def]
+def lab_down(c: Context) -> None:
     """Stop the lab and everything it started."""
     from runbook import app
 
@@ -164,7 +189,7 @@ def lab_down(c):  # type: ignore[no-untyped-def]
 
 
 @task(auto_shortflags=False)
-def lab_status(c):  # type: ignore[no-untyped-def]
+def lab_status(c: Context) -> None:
     """Whether the lab runs, and where."""
     from runbook import app
 
@@ -172,7 +197,7 @@ def lab_status(c):  # type: ignore[no-untyped-def]
 
 
 @task(auto_shortflags=False)
-def check(c):  # type: ignore[no-untyped-def]
+def check(c: Context) -> None:
     """Formatting, lint, types and layers, as CI runs them."""
     from runbook import development
 
@@ -180,7 +205,7 @@ def check(c):  # type: ignore[no-untyped-def]
 
 
 @task(auto_shortflags=False, help={"all": "the heavy profiles too", "args": "further arguments for pytest"})
-def test(c, all=False, args=""):  # type: ignore[no-untyped-def]
+def test(c: Context, all: bool = False, args: str = "") -> None:
     """Everything CI runs: check, then the whole test suite."""
     from runbook import development
 

@@ -13,24 +13,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import audit, bundle, console, inventory, releases, rollout, ssh, tunnel
+from runbook import audit, bundle, inventory, releases, rollout, ssh, tunnel
 from runbook.errors import RunbookError, UsageError
 from runbook.events import Run
 from runbook.interrupt import Interrupt
 from runbook.rollout import Options
 from runbook.story import Story
+from runbook.view import View
 from runbook.work import Work, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rich.console import Console
-
     from runbook.model import Host
+    from runbook.ssh import Mode
 
 LAB = "lab"
 # What an action may do on the host (docs/architecture.md, "The wire").
-MODES = {
+MODES: Mapping[str, Mode] = {
     "plan": "reading",
     "status": "reading",
     "releases": "reading",
@@ -73,10 +73,10 @@ class Request:
 
 def run(request: Request) -> int:
     """Run one action on its hosts, one after the other; stops at the first that does not pass. Returns the exit code."""
-    view = console.open_console()
+    view = _view(request)
     try:
         names = _names(request)
-        _require_answerable(request, names, interactive=_interactive())
+        _require_answerable(request, names, interactive=view.interactive)
     except RunbookError as error:
         return refuse(request, error)
     documents: list[dict[str, Any]] = []
@@ -106,15 +106,14 @@ def _require_answerable(request: Request, names: Sequence[str], *, interactive: 
         raise UsageError(f"{request.action} asks before it changes a host: without a terminal it needs --yes")
 
 
-def _interactive() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+def _view(request: Request) -> View:
+    return View(sys.stdout, silent=request.json, verbose=request.verbose)
 
 
-def _one(request: Request, name: str, view: Console) -> dict[str, Any]:
+def _one(request: Request, name: str, view: View) -> dict[str, Any]:
     """One host, from its file to its document."""
     interrupt = Interrupt()
-    listeners = [] if request.json else [console.listener(view, verbose=request.verbose)]
-    told = Run(listeners, checkpoint=interrupt.checkpoint)
+    told = Run(view.listeners(), checkpoint=interrupt.checkpoint)
     rollout_id = releases.new_id(utc_now())
     try:
         with interrupt.listening(), _work(request, name, told, rollout_id, interrupt, view) as work:
@@ -126,18 +125,17 @@ def _one(request: Request, name: str, view: Console) -> dict[str, Any]:
         _keep_traceback(request, rollout_id)
         story = Story(request.action, name, rollout_id, told.steps, told.findings, error=error)
     document = story.document()
-    if not request.json:
-        console.summary(view, document)
+    view.summary(document)
     return document
 
 
 @contextlib.contextmanager
 def _work(
-    request: Request, name: str, told: Run, rollout_id: str, interrupt: Interrupt, view: Console
+    request: Request, name: str, told: Run, rollout_id: str, interrupt: Interrupt, view: View
 ) -> Iterator[Work]:
     host = load_host(request, name, say=told.note)
-    mode = "reading" if request.options.dry_run else MODES[request.action]
-    ask = (lambda prompt: view.input(prompt, password=True)) if _interactive() else None
+    mode: Mode = "reading" if request.options.dry_run else MODES[request.action]
+    ask = view.secret if view.interactive else None
     with contextlib.ExitStack() as stack:
         with told.step(f"connect {host.ssh.address}"):
             link = stack.enter_context(ssh.connect(host.ssh, accept_new=request.accept_new, ask=ask))
@@ -159,7 +157,7 @@ def _work(
             operator={"user": getpass.getuser(), "host": socket.gethostname(), "reason": request.reason},
             api_key=_api_key(host),
             confirm=_confirmed(request, name, view),
-            offer=_asked(view),
+            offer=view.ask,
             checkpoint=interrupt.checkpoint,
         )
 
@@ -184,15 +182,8 @@ def _api_key(host: Host) -> str | None:
     return key
 
 
-def _confirmed(request: Request, name: str, view: Console) -> Callable[[str], bool]:
-    return (lambda question: True) if request.yes or name == LAB else _asked(view)
-
-
-def _asked(view: Console) -> Callable[[str], bool]:
-    """A question to the person at the terminal; without one the answer is no."""
-    if not _interactive():
-        return lambda question: False
-    return lambda question: view.input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+def _confirmed(request: Request, name: str, view: View) -> Callable[[str], bool]:
+    return (lambda question: True) if request.yes or name == LAB else view.ask
 
 
 def _mirror(work: Work, request: Request, story: Story) -> None:
@@ -218,18 +209,17 @@ def refuse(request: Request, error: RunbookError) -> int:
     document = Story(request.action, ",".join(request.hosts), "", [], [], error=error).document()
     if request.json:
         print(json.dumps(document))  # noqa: T201
-    else:
-        console.summary(console.open_console(), document)
+    _view(request).summary(document)
     return error.exit_code
 
 
 def _finish(
-    request: Request, view: Console, documents: Sequence[dict[str, Any]], not_started: Sequence[str]
+    request: Request, view: View, documents: Sequence[dict[str, Any]], not_started: Sequence[str]
 ) -> None:
     if request.json:
         print(json.dumps(documents[0] if len(documents) == 1 and not not_started else list(documents)))  # noqa: T201
     elif not_started:
-        view.print(f"not started: {', '.join(not_started)}")
+        view.say(f"not started: {', '.join(not_started)}")
 
 
 def _exit_code(codes: Sequence[int]) -> int:
@@ -243,13 +233,13 @@ def lab_up(directory: Path, *, reset: bool) -> int:
     """Start the lab; with `reset` lay the state before the fix again."""
     from runbook import lab
 
-    view = console.open_console()
+    view = View(sys.stdout)
     try:
-        state = lab.up(directory / ".lab", say=view.print, reset=reset)
+        state = lab.up(directory / ".lab", say=view.say, reset=reset)
     except RunbookError as error:
-        view.print(str(error))
+        view.say(str(error))
         return error.exit_code
-    view.print(f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on 127.0.0.1:{state.ports['router']}")
+    view.say(f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on 127.0.0.1:{state.ports['router']}")
     return 0
 
 
@@ -258,7 +248,7 @@ def lab_down(directory: Path) -> int:
     from runbook import lab
 
     stopped = lab.down(directory / ".lab")
-    console.open_console().print("the lab is down" if stopped else "the lab was not up")
+    View(sys.stdout).say("the lab is down" if stopped else "the lab was not up")
     return 0
 
 
@@ -267,8 +257,8 @@ def lab_status(directory: Path) -> int:
     from runbook import lab
 
     state = lab.status(directory / ".lab")
-    view = console.open_console()
-    view.print(
+    view = View(sys.stdout)
+    view.say(
         "the lab is not up"
         if state is None
         else f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, pid {state.pid}"

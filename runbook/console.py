@@ -1,10 +1,8 @@
-"""What a person sees: a live view on a terminal, one timestamped line an event anywhere else."""
+"""What a person at a terminal sees: steps with a spinner and their time, what they last said, and what has ended."""
 
 from __future__ import annotations
 
-import datetime
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import Progress as Bar
@@ -13,78 +11,33 @@ from rich.text import Text
 
 from runbook import lines
 from runbook.events import Found, Note, Progress, Showed, StepEnded, StepStarted
-from runbook.text import clean, one_line
+from runbook.text import one_line
 from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TextIO
 
-    from runbook.events import Event, Listener
+    from runbook.events import Event
 
 STYLES = {
-    Outcome.PASS: "green",
+    Outcome.PASS: "",
     Outcome.FAIL: "bold red",
     Outcome.ERROR: "bold red",
     Outcome.INCONCLUSIVE: "yellow",
 }
-MARKS = {Outcome.PASS: "✓", Outcome.FAIL: "✗", Outcome.ERROR: "✗", Outcome.INCONCLUSIVE: "?"}
-PLAIN_MARKS = {
-    Outcome.PASS: "ok",
-    Outcome.FAIL: "FAIL",
-    Outcome.ERROR: "ERROR",
-    Outcome.INCONCLUSIVE: "INCONCLUSIVE",
-}
 
 
-def open_console(stream: TextIO | None = None) -> Console:
-    """A console that shows text as it is: no markup, no emoji codes, no highlighting."""
-    return Console(file=stream or sys.stdout, markup=False, emoji=False, highlight=False, soft_wrap=True)
-
-
-def listener(console: Console, *, verbose: bool = False) -> Listener:
-    """The view that fits the console: live on a terminal, plain lines elsewhere."""
-    return (
-        Live(console)
-        if console.is_terminal and not console.is_dumb_terminal
-        else Plain(console, verbose=verbose)
-    )
-
-
-class Plain:
-    """One timestamped line per event, for logs and pipes. Progress is told when its text changes kind, not each time."""
-
-    def __init__(
-        self, console: Console, *, verbose: bool = False, now: Callable[[], datetime.datetime] | None = None
-    ) -> None:
-        self._console, self._verbose = console, verbose
-        self._now = now or (lambda: datetime.datetime.now(datetime.UTC))
-
-    def __call__(self, event: Event) -> None:
-        for line in self._lines(event):
-            self._console.print(f"{self._now():%H:%M:%S} {line}")
-
-    def _lines(self, event: Event) -> list[str]:
-        match event:
-            case StepStarted():
-                return [f"{event.name} …"]
-            case Progress():
-                return [f"{event.step}: {one_line(event.text)}"]
-            case StepEnded():
-                return [_ended(event, PLAIN_MARKS)]
-            case Note():
-                return [f"note: {one_line(event.text)}"]
-            case Found():
-                return [_found(event, PLAIN_MARKS)]
-            case Showed():
-                return lines.of(event.kind, event.value)
+def open_console(stream: TextIO) -> Console:
+    """A console that shows text as it is: no markup, no emoji codes, no highlighting, no wrapping of long lines."""
+    return Console(file=stream, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 class Live:
-    """Steps with a spinner, their elapsed time and what they last said; what has ended stays on screen."""
+    """A listener that draws on a terminal."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, *, verbose: bool = False) -> None:
+        self._console, self._verbose = console, verbose
+        self._marks = lines.WORDS if console.options.ascii_only else lines.MARKS
         self._bar: Bar | None = None
         self._task: TaskID | None = None
 
@@ -96,17 +49,19 @@ class Live:
                 self._progress(event)
             case StepEnded():
                 self._stop()
-                self._console.print(
-                    _ended(event, MARKS),
-                    style=STYLES[event.outcome] if event.outcome is not Outcome.PASS else "",
-                )
+                self._print([lines.ended(event, self._marks)], STYLES[event.outcome])
             case Note():
-                self._console.print(f"· {one_line(event.text)}", style="dim")
+                self._print([f"· {one_line(event.text)}"], "dim")
             case Found():
-                if event.finding.outcome is not Outcome.PASS:
-                    self._console.print(_found(event, MARKS), style=STYLES[event.finding.outcome])
+                if self._verbose or event.finding.outcome is not Outcome.PASS:
+                    self._print(lines.found(event.finding, self._marks), STYLES[event.finding.outcome])
             case Showed():
-                self._show(event)
+                for line in lines.of(event.kind, event.value):
+                    self._print([line], lines.style(event.kind, line))
+
+    def _print(self, texts: list[str], style: str) -> None:
+        for text in texts:
+            self._console.print(Text(text, style=style))
 
     def _start(self, event: StepStarted) -> None:
         self._stop()
@@ -123,6 +78,8 @@ class Live:
         self._bar.start()
 
     def _progress(self, event: Progress) -> None:
+        if self._verbose:
+            self._print([f"  {event.step}: {one_line(event.text)}"], "dim")
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, said=one_line(event.text, 160))
 
@@ -130,26 +87,3 @@ class Live:
         if self._bar is not None:
             self._bar.stop()
         self._bar = self._task = None
-
-    def _show(self, event: Showed) -> None:
-        for line in lines.of(event.kind, event.value):
-            self._console.print(Text(line, style=lines.style(event.kind, line)))
-
-
-def _ended(event: StepEnded, marks: dict[Outcome, str]) -> str:
-    detail = f"  {one_line(event.detail)}" if event.detail else ""
-    return f"{marks[event.outcome]} {event.name}  {event.duration_s:.1f} s{detail}"
-
-
-def _found(event: Found, marks: dict[Outcome, str]) -> str:
-    finding = event.finding
-    excerpt = clean(str(finding.evidence.get("journal", ""))).rstrip()
-    tail = "".join(f"\n    {line}" for line in excerpt.splitlines())
-    return f"{marks[finding.outcome]} {finding.check}: {one_line(finding.message, 800)}{tail}"
-
-
-def summary(console: Console, document: dict[str, Any]) -> None:
-    """The last lines of a rollout: verdict, what was measured, release, audit id, and how to go back."""
-    outcome = Outcome(document["outcome"])
-    for line in lines.summary(document):
-        console.print(Text(line, style=STYLES[outcome] if line.startswith(document["action"]) else ""))

@@ -10,8 +10,32 @@ from runbook.verdict import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from runbook.events import StepEnded
     from runbook.plan import Plan
     from runbook.validations.bench import Judged
+    from runbook.verdict import Finding
+
+
+MARKS = {Outcome.PASS: "✓", Outcome.FAIL: "✗", Outcome.ERROR: "✗", Outcome.INCONCLUSIVE: "?"}
+WORDS = {
+    Outcome.PASS: "ok",
+    Outcome.FAIL: "FAIL",
+    Outcome.ERROR: "ERROR",
+    Outcome.INCONCLUSIVE: "INCONCLUSIVE",
+}
+
+
+def ended(step: StepEnded, marks: Mapping[Outcome, str]) -> str:
+    """A step that ended: mark, name, how long it took, what it says."""
+    detail = f"  {one_line(step.detail)}" if step.detail else ""
+    return f"{marks[step.outcome]} {step.name}  {step.duration_s:.1f} s{detail}"
+
+
+def found(finding: Finding, marks: Mapping[Outcome, str]) -> list[str]:
+    """A finding, and the journal's end where it is the evidence."""
+    excerpt = clean(str(finding.evidence.get("journal", ""))).rstrip()
+    tail = [f"    {line}" for line in excerpt.splitlines()]
+    return [f"{marks[finding.outcome]} {finding.check}: {one_line(finding.message, 800)}", *tail]
 
 
 def of(kind: str, value: Any) -> list[str]:

@@ -142,7 +142,7 @@ def _wanted(host: Host, seen: Observation, changes: Sequence[Change]) -> dict[st
             absent: Environment = {
                 flag.name: None for flag in host.flags_of(role) if flag.name not in script.values
             }
-            literal = {name: value for name, value in script.values.items() if value is not None}
+            literal: Environment = {name: value for name, value in script.values.items() if value is not None}
             wanted[role] = absent | literal
     return wanted
 
@@ -179,7 +179,7 @@ def _why_restart_unknown(unit: Unit, state: UnitState, seen: Observation, change
     return None
 
 
-def differences(wanted: Environment, state: UnitState) -> list[str]:
+def differences(wanted: Mapping[str, str | None], state: UnitState) -> list[str]:
     """Each variable whose running value is not the wanted one, as `NAME is X, wanted Y`."""
     running = state.processes.environ
     return [

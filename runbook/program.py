@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 from typing import TYPE_CHECKING
 
 from invoke import Exit, ParseError, Program
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 USAGE = 2
 INTERRUPTED = 130
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as a shell would show it
 
 
 @contextlib.contextmanager
@@ -43,7 +46,13 @@ class RunbookProgram(Program):  # type: ignore[misc]  # invoke is untyped
 
 def main() -> None:
     """The entry point of `./invoke` and of the installed `runbook` command."""
-    RunbookProgram(name="invoke", binary="invoke", version=__version__).run()
+    try:
+        RunbookProgram(name="invoke", binary="invoke", version=__version__).run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader left (`| head`): nobody is there to be told, and Python must not tell it again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(BROKEN_PIPE)
 
 
 if __name__ == "__main__":

@@ -173,7 +173,7 @@ def _undone(work: Work, story: Story, plan: Plan, parent: Release, *, serving: b
         story.error = error
         stages.mark(work, story, "failed")
         work.run.find(Finding("unit", Outcome.FAIL, str(error), {"journal": error.excerpt}))
-        policy = work.host.policy.on_unhealthy
+        policy: str = work.host.policy.on_unhealthy
     else:
         verdict, policy = stages.judge(work, story)
         stages.mark(work, story, verdict)

@@ -12,6 +12,7 @@ from runbook.errors import (
     FileChangedError,
     GateError,
     InterruptedByOperator,
+    MeasureError,
     PreflightError,
     ReleaseError,
     RunbookError,
@@ -138,7 +139,12 @@ def baseline(work: Work, seen: Observation, parent: Release, *, serving: bool) -
         return parent.bench
     with work.run.step("bench before", budget_s=spec.budget_s) as step:
         jobs = Jobs(work.wire, work.host, work.checkpoint, work.api_key)
-        result = bench.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
+        try:
+            result = bench.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
+        except MeasureError as error:
+            # A fix must not wait for a number; the bench after it will be inconclusive and say why.
+            step.outcome, step.detail = Outcome.ERROR, str(error)
+            return None
         work.wire.call("release_update", state=work.host.state, id=parent.id, fields={"bench": result})
     return result
 

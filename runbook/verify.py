@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from runbook.events import Step
     from runbook.model import Budget, Host, Observation, Unit, Validation
-    from runbook.plan import Environment
     from runbook.work import Work
 
 JOURNAL_LINES = 20
@@ -41,14 +40,16 @@ def drift(host: Host, seen: Observation) -> tuple[Finding, ...]:
     return tuple(row.finding("drift") for row in flagtable.rows(host, seen))
 
 
-def environment(host: Host, seen: Observation, wanted: Mapping[str, Environment]) -> tuple[Finding, ...]:
+def environment(
+    host: Host, seen: Observation, wanted: Mapping[str, Mapping[str, str | None]]
+) -> tuple[Finding, ...]:
     """What runs equals what was planned, per unit; an unknown environment is inconclusive, never a pass."""
     return tuple(
         _environment(unit_, seen, wanted[unit_.role]) for unit_ in host.units if wanted.get(unit_.role)
     )
 
 
-def _environment(unit_: Unit, seen: Observation, wanted: Environment) -> Finding:
+def _environment(unit_: Unit, seen: Observation, wanted: Mapping[str, str | None]) -> Finding:
     state = seen.units[unit_.name]
     if state.processes.kind == "unknown":
         return Finding(

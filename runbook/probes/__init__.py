@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import tenacity
-
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import tenacity
 
     from runbook.model import Budget
 
@@ -42,6 +42,8 @@ def until(
     on_try: Callable[[int, Sample], None] = lambda attempt, sample: None,
 ) -> Asked:
     """Ask up to `budget.attempts` times, `budget.every_s` apart, until a sample holds or is final."""
+    import tenacity  # here, since a plan asks nothing and need not pay for it
+
     started = clock()
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_result(lambda sample: not (sample.holds or sample.final)),

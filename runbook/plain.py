@@ -1,0 +1,58 @@
+"""The view for logs, pipes and CI: one timestamped line an event."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING
+
+from runbook import lines
+from runbook.events import Found, Note, Progress, Showed, StepEnded, StepStarted
+from runbook.text import one_line
+from runbook.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TextIO
+
+    from runbook.events import Event
+
+
+def utc_now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+class Plain:
+    """Writes events to `stream`. Without `verbose` what begins and what passes stays unsaid; progress is told as it changes."""
+
+    def __init__(
+        self, stream: TextIO, *, verbose: bool = False, now: Callable[[], datetime.datetime] = utc_now
+    ) -> None:
+        self._stream, self._verbose, self._now = stream, verbose, now
+        self._said = ""
+
+    def __call__(self, event: Event) -> None:
+        for line in self._lines(event):
+            print(f"{self._now():%H:%M:%S} {line}", file=self._stream, flush=True)
+
+    def _lines(self, event: Event) -> list[str]:
+        match event:
+            case StepStarted():
+                return [f"{event.name} …"] if self._verbose else []
+            case Progress():
+                return self._progress(event)
+            case StepEnded():
+                return [lines.ended(event, lines.WORDS)]
+            case Note():
+                return [f"note: {one_line(event.text)}"]
+            case Found():
+                said = event.finding.outcome is Outcome.PASS and not self._verbose
+                return [] if said else lines.found(event.finding, lines.WORDS)
+            case Showed():
+                return lines.of(event.kind, event.value)
+
+    def _progress(self, event: Progress) -> list[str]:
+        line = f"{event.step}: {one_line(event.text)}"
+        if line == self._said:
+            return []
+        self._said = line
+        return [line]

@@ -1,0 +1,67 @@
+"""Where a rollout is shown: a live terminal, plain lines, or nowhere; and how a person is asked."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runbook import lines
+from runbook.plain import Plain
+from runbook.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, TextIO
+
+    from runbook.events import Listener
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A stream and what it can show. `silent`: one JSON document goes there in the end, nothing else."""
+
+    stream: TextIO
+    silent: bool = False
+    verbose: bool = False
+
+    @property
+    def terminal(self) -> bool:
+        return self.stream.isatty()
+
+    @property
+    def interactive(self) -> bool:
+        """A person can answer: both ends are a terminal. Python may start without any stdin at all."""
+        return self.terminal and sys.stdin is not None and sys.stdin.isatty()
+
+    def listeners(self) -> list[Listener]:
+        if self.silent:
+            return []
+        if not self.terminal:
+            return [Plain(self.stream, verbose=self.verbose)]
+        from runbook import console  # Rich is only paid for where there is a terminal
+
+        return [console.Live(console.open_console(self.stream), verbose=self.verbose)]
+
+    def say(self, text: str) -> None:
+        if not self.silent:
+            print(clean(text), file=self.stream, flush=True)
+
+    def summary(self, document: Mapping[str, Any]) -> None:
+        """The last lines of a rollout: verdict, what was not well, release, audit id, and how to go back."""
+        for line in lines.summary(document):
+            self.say(line)
+
+    def ask(self, question: str) -> bool:
+        """A yes-or-no question; without a person the answer is no."""
+        if not self.interactive:
+            return False
+        try:
+            return input(f"{clean(question)} [y/N] ").strip().lower() in ("y", "yes")
+        except EOFError:
+            return False
+
+    def secret(self, prompt: str) -> str:
+        """A pass phrase or password, not echoed."""
+        return getpass.getpass(clean(prompt))
