@@ -1,0 +1,71 @@
+"""A wire onto a directory of this machine, and a `systemctl` and `journalctl` that only remember what they were told."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from runbook.ssh import InProcessWire
+from tests.sshd import script
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class FakeSystemd:
+    """Programs on PATH that print what lies in `shown` and append their arguments to `asked`."""
+
+    root: Path
+
+    def shows(self, text: str) -> None:
+        (self.root / "shown").write_text(text, encoding="utf-8")
+
+    def journal(self, text: str) -> None:
+        (self.root / "journal").write_text(text, encoding="utf-8")
+
+    def fails(self, code: int, complaint: str) -> None:
+        (self.root / "complaint").write_text(complaint, encoding="utf-8")
+        (self.root / "code").write_text(str(code), encoding="utf-8")
+
+    @property
+    def asked(self) -> list[str]:
+        return (self.root / "asked").read_text(encoding="utf-8").splitlines()
+
+
+_SYSTEMCTL = """\
+cd "$(dirname "$0")"
+echo "$LC_ALL systemctl $*" >>asked
+if [ "$1" = show ]; then cat shown; exit 0; fi
+if [ -f code ]; then cat complaint >&2; exit "$(cat code)"; fi
+"""
+_JOURNALCTL = """\
+cd "$(dirname "$0")"
+echo "$LC_ALL journalctl $*" >>asked
+cat journal
+"""
+
+
+@pytest.fixture
+def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSystemd:
+    root = tmp_path / "bin"
+    root.mkdir()
+    script(root / "systemctl", _SYSTEMCTL)
+    script(root / "journalctl", _JOURNALCTL)
+    monkeypatch.setenv("PATH", f"{root}{os.pathsep}{os.environ['PATH']}")
+    return FakeSystemd(root)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> str:
+    return str(tmp_path / "state" / "svc")
+
+
+@pytest.fixture
+def writing() -> Iterator[InProcessWire]:
+    with InProcessWire("writing") as wire:
+        yield wire
