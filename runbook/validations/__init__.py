@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runbook.bundle import load_argv, send_load
-from runbook.errors import MeasureError
+from runbook.errors import MeasureError, RunbookError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 POLL_S = 1.0
 STOP_GRACE_S = 5.0
 STDERR_LINES = 10
+STDERR_CHARACTERS = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +50,21 @@ class Jobs:
         env = {"RUNBOOK_API_KEY": self.api_key} if self.api_key else {}
         job = self.wire.call("job_start", argv=list(argv), env=env, cwd=None, stdin=None)["job"]
         lines: list[str] = []
+        stderr = ""
         try:
             while True:
                 self.checkpoint()
                 answer = self.wire.call("job_poll", job=job, wait_s=POLL_S)
                 for line in answer["lines"]:
                     on_line(line)
-                lines = [*lines, *answer["lines"]][-keep:]
+                lines = [*lines, *answer["lines"]][-keep:] if keep else []
+                stderr = (stderr + answer["stderr"])[-STDERR_CHARACTERS:]
                 if answer["exit"] is not None:
-                    return Ended(answer["exit"], tuple(lines), answer["stderr"])
+                    return Ended(answer["exit"], tuple(lines), stderr)
         except BaseException:
-            self.wire.call("job_stop", job=job, grace_s=STOP_GRACE_S)
+            # A link that is gone cannot be told to stop the job; the helper on the host stops it when the link ends.
+            with contextlib.suppress(RunbookError):
+                self.wire.call("job_stop", job=job, grace_s=STOP_GRACE_S, deadline_s=2 * STOP_GRACE_S)
             raise
 
     def load(self, args: Sequence[str], say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
