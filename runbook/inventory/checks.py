@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from runbook.inventory import tables
-from runbook.inventory.nodes import Listing, Node, Path, Problem, Scalar, Table, at, shown, whereabouts
-from runbook.inventory.problems import near, suggestion
+from runbook.inventory.nodes import (
+    Listing,
+    Node,
+    Path,
+    Problem,
+    Scalar,
+    Table,
+    at,
+    shown,
+    shown_key,
+    whereabouts,
+)
+from runbook.inventory.problems import found, near, suggestion
 
 Wrong = tuple[Path, str]
 
@@ -37,7 +49,10 @@ def _named_once(root: Node) -> Iterator[Wrong]:
         for role, unit in _tables(root, "units").items():
             value = unit.items.get(key)
             if isinstance(value, Scalar) and (first := seen.setdefault(value.text, role)) != role:
-                yield ("units", role, key), f"should be its own, found {value.text}, which is {first}'s"
+                yield (
+                    ("units", role, key),
+                    f"should be its own, found {found(value)}, which is {shown_key(first)}'s",
+                )
 
 
 def _validations_named_once(root: Node) -> Iterator[Wrong]:
@@ -45,7 +60,7 @@ def _validations_named_once(root: Node) -> Iterator[Wrong]:
     for index, validation in _validations(root):
         name = validation.items.get("name")
         if isinstance(name, Scalar) and seen.setdefault(name.text, index) != index:
-            yield ("validations", index, "name"), f"should be its own, found {name.text} a second time"
+            yield ("validations", index, "name"), f"should be its own, found {found(name)} a second time"
 
 
 def _value_or_absent(root: Node) -> Iterator[Wrong]:
@@ -82,19 +97,23 @@ def _roles(path: Path, roles: Listing, units: Mapping[str, Table]) -> Iterator[W
         if not isinstance(node, Scalar):
             continue
         if node.text not in units:
-            yield (*path, index), f"no unit has the role {node.text}; {suggestion(node.text, units)}"
+            yield (*path, index), f"no unit has the role {found(node)}; {suggestion(node.text, units)}"
         elif node.text not in _scripted(units):
-            yield (*path, index), f"{node.text} has no script to set a flag in"
+            yield (*path, index), f"{found(node)} has no script to set a flag in"
         elif node.text in seen:
-            yield (*path, index), f"names {node.text} twice"
+            yield (*path, index), f"names {found(node)} twice"
         seen.add(node.text)
 
 
 def _dates(root: Node) -> Iterator[Wrong]:
     for name, flag in _tables(root, "flags").items():
         since, expires = flag.items.get("since"), flag.items.get("expires")
-        if isinstance(since, Scalar) and isinstance(expires, Scalar) and expires.text < since.text:
+        if _is_date(since) and _is_date(expires) and expires.text < since.text:
             yield ("flags", name, "expires"), f"should not be before since {since.text}, found {expires.text}"
+
+
+def _is_date(node: Node | None) -> TypeGuard[Scalar]:
+    return isinstance(node, Scalar) and bool(re.fullmatch(r"\d{4}-\d\d-\d\d", node.text))
 
 
 def _options(root: Node) -> Iterator[Wrong]:
@@ -112,6 +131,8 @@ def _unknown_options(path: Path, table: Table, fields: Mapping[str, Any]) -> Ite
             yield (*path, key), "is set by runbook itself; take it out"
         elif close := near(key, fields.keys() - table.items.keys()):
             yield (*path, key), f"is no key here; did you mean {close}?"
+        elif not re.fullmatch(r"[a-z][a-z0-9_-]*", key):
+            yield (*path, key), "is no key here, nor an option of the load generator by its long name"
 
 
 def _tables(root: Node, key: str) -> dict[str, Table]:

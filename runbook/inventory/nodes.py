@@ -145,8 +145,13 @@ def whereabouts(root: Node, path: Path, *, of_key: bool = False) -> Position:
 
 def shown(path: Path) -> str:
     """`units.decode.health`, `validations[0].rounds`."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{shown_key(part)}" for part in path)
     return text.removeprefix(".")
+
+
+def shown_key(key: str) -> str:
+    """A key as written when it is a plain word, else quoted with its odd characters escaped."""
+    return key if re.fullmatch(r"[\x21-\x7e]{1,60}", key) else repr(key[:60])
 
 
 def _is_null(node: Node) -> bool:

@@ -17,6 +17,7 @@ from runbook.inventory.nodes import (
     at,
     missing_from,
     shown,
+    shown_key,
     whereabouts,
 )
 
@@ -42,6 +43,8 @@ _BOUND = {
     "less_than_equal": ("at most", "le"),
     "less_than": ("less than", "lt"),
 }
+# A file may be wrong ten thousand times; looking for what was meant stays cheap.
+_LISTED = 200
 _NEEDS = {
     "ssh": "an alias of ~/.ssh/config, or {address, user, port, key}",
     "units": "one entry a role, such as decode: {unit, script, health}",
@@ -58,17 +61,18 @@ def of_schema(errors: Iterable[ErrorDetails], root: Node, *, whole: bool = True)
 
 
 def near(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` was probably meant to be, None when none is close."""
-    folded = {name.lower(): name for name in sorted(known)}
+    """The known word (of the first 200) that `word` was probably meant to be, None when none is close."""
+    folded = {name.lower(): name for name in sorted(known)[:_LISTED]}
     close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.75)
     return folded[close[0]] if close else None
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """`did you mean x?`, or the list of what is known."""
-    names = sorted(known)
+    names = sorted(known)[:_LISTED]
     close = near(word, names)
-    return f"did you mean {close}?" if close else f"known: {', '.join(names) or 'none'}"
+    listed = ", ".join(map(shown_key, names)) or "none"
+    return f"did you mean {shown_key(close)}?" if close else f"known: {listed}"
 
 
 def found(node: Node | None) -> str:

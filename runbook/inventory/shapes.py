@@ -105,7 +105,6 @@ Url = Annotated[str, BeforeValidator(_url), WithJsonSchema({"type": "string", "f
 BaseUrl = Annotated[str, BeforeValidator(_base_url), WithJsonSchema({"type": "string", "format": "uri"})]
 Date = Annotated[datetime.date, BeforeValidator(_date)]
 Literally = Annotated[str, _LINE, _LITERAL_JSON]
-OptionName = Annotated[str, Shape(r"[a-z][a-z0-9_-]*", "an option's long name")]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Settling = Annotated[float, Field(ge=0, le=3_600)]

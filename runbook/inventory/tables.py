@@ -16,7 +16,6 @@ from runbook.inventory.shapes import (
     Literally,
     Login,
     Name,
-    OptionName,
     Python,
     Role,
     Seconds,
@@ -105,7 +104,7 @@ class SessionsTable(_Table):
     """A corruption run; further keys are options of `python -m runbook.load repro`."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[OptionName, Literally] = Field(init=False)
+    __pydantic_extra__: dict[str, Literally] = Field(init=False)
 
     name: Name
     sessions: Annotated[int, Field(ge=1, le=10_000)]
@@ -127,7 +126,7 @@ class BenchTable(_Table):
     """A throughput sweep; further keys are options of `python -m runbook.load bench`."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[OptionName, Literally] = Field(init=False)
+    __pydantic_extra__: dict[str, Literally] = Field(init=False)
 
     concurrency: Annotated[list[Annotated[int, Field(ge=1, le=10_000)]], Field(min_length=1)] = [
         1,

@@ -133,6 +133,8 @@ def _distance(a: str, b: str) -> int:
     """Levenshtein distance, or 3 as soon as it must be more than two."""
     if abs(len(a) - len(b)) > 2:
         return 3
+    same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    a, b = a[same:], b[same:]
     row = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
         before, row = row, [i]
