@@ -97,7 +97,7 @@ HostPath = Annotated[
     str, Shape(r"(?!.*/\.\.?(?:/|$))(?:/[^/\x00-\x1f\x7f]+)+", "an absolute path without . and ..")
 ]
 Python = Annotated[
-    str, Shape(r"(?:/[A-Za-z0-9_.+-]+)+|[A-Za-z0-9_.+-]+", "a command name or an absolute path")
+    str, Shape(r"(?:/[^/\x00-\x1f\x7f]+)+|[A-Za-z0-9_.+-]+", "a command name or an absolute path")
 ]
 Address = Annotated[str, Shape(r"(?!-)[A-Za-z0-9._:%\[\]-]+", "a host name, address or ssh_config alias")]
 Login = Annotated[str, Shape(r"(?!-)[A-Za-z0-9._@\\+-]+\$?", "a login name")]

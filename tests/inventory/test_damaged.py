@@ -14,32 +14,10 @@ from runbook.inventory import parse
 
 _MANUAL = (Path(__file__).parents[2] / "hosts" / "example.yml").read_text("utf-8")
 _PROFILE = (Path(__file__).parents[2] / "hosts" / "profiles" / "sglang-dsv4-pd.yml").read_text("utf-8")
-_WORDS = [
-    "null",
-    "[]",
-    "{}",
-    "~",
-    "*a",
-    "&a",
-    "!!int",
-    "<<:",
-    '"',
-    "'",
-    ":",
-    "-",
-    "0",
-    "1e999",
-    ".nan",
-    "true",
-    "{{",
-    "}}",
-    "%",
-    "@",
-    "?",
-    '"\\ud800"',
-    "---",
-    "!x",
-]
+_WORDS = (
+    *("null", "[]", "{}", "~", "*a", "&a", "!!int", "<<:", '"', "'", ":", "-", "0", "1e999", ".nan", "true"),
+    *("{{", "}}", "%", "@", "?", '"\\ud800"', "---", "!x"),
+)
 _SCRAPS = st.sampled_from(
     [*_WORDS, ": ", "- ", "\n", "\t", "  ", "|\n", "\x85", "\u2028", "\u202e", "\x1b[2J", "9" * 30]
 )
