@@ -38,7 +38,7 @@ def cache_put(
     path = home(directory.ensure(state), digest)
     if os.path.isdir(path):
         return {"done": True}
-    os.makedirs(os.path.dirname(path), mode=directory.PRIVATE_DIRECTORY, exist_ok=True)
+    directory.make_private(os.path.dirname(path))
     part = f"{path}.part"
     _append(part, offset, total, base64.b64decode(b64))
     if os.path.getsize(part) < total:

@@ -123,8 +123,7 @@ def _lay(path: str, manifest: Mapping[str, Any], looks: Mapping[str, Mapping[str
 
     fresh = f"{path}.new"
     shutil.rmtree(fresh, ignore_errors=True)
-    os.makedirs(fresh, mode=directory.PRIVATE_DIRECTORY)
-    os.chmod(os.path.dirname(path), directory.PRIVATE_DIRECTORY)
+    directory.make_private(fresh)
     records = [record(name, look) for name, look in looks.items()]
     for name, look in looks.items():
         if look["exists"]:
@@ -148,7 +147,7 @@ def record(path: str, look: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _save(path: str, content: bytes) -> None:
-    os.makedirs(os.path.dirname(path), mode=directory.PRIVATE_DIRECTORY, exist_ok=True)
+    directory.make_private(os.path.dirname(path))
     directory.write_bytes(path, content)
 
 

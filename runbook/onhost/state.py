@@ -38,6 +38,13 @@ def ensure(state: str) -> str:
     return state
 
 
+def make_private(path: str) -> None:
+    """Make a directory and what is missing above it, for us alone; `os.makedirs` gives its mode to the last only."""
+    if not os.path.isdir(path):
+        make_private(os.path.dirname(path))
+        os.mkdir(path, PRIVATE_DIRECTORY)
+
+
 def check(state: str) -> None:
     """Refusal unless the directory is a real one, ours, and writable by nobody else."""
     found = os.lstat(state)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from runbook.onhost.masking import is_secret, mask_text
+
+
+@pytest.mark.parametrize(
+    "name", ["HF_TOKEN", "API_KEY", "OPENAI_API_KEY", "PASSWORD", "DB_PASSWD", "my_secret", "KEY"]
+)
+def test_a_name_with_a_telling_word_is_a_secret(name: str) -> None:
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["MAX_TOKENS", "TOKENIZERS_PARALLELISM", "MONKEY", "SGLANG_DSV4_BF16_INDEX_K", "KEYBOARD"]
+)
+def test_a_name_that_only_resembles_one_is_not(name: str) -> None:
+    assert not is_secret(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("HF_TOKEN=hf_abc PATH=/bin", "HF_TOKEN=*** PATH=/bin"),
+        ('export API_KEY="a b c"; run', "export API_KEY=***; run"),
+        ("export API_KEY='a b c'", "export API_KEY=***"),
+        ("python -m x --api-key sk-1 --port 1", "python -m x --api-key *** --port 1"),
+        ("--admin-api-key=sk-1", "--admin-api-key=***"),
+        ("--hf-token 'x y' -v", "--hf-token *** -v"),
+        ("--max-tokens 8 --key-dtype bf16", "--max-tokens 8 --key-dtype bf16"),
+        ("A=1 B=2", "A=1 B=2"),
+    ],
+)
+def test_secrets_in_a_text_are_masked(text: str, want: str) -> None:
+    assert mask_text(text) == want
