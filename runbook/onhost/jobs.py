@@ -86,17 +86,25 @@ class Job:
         return thread
 
     def _read_lines(self, stream: IO[bytes]) -> None:
-        for line in iter(lambda: stream.readline(_LINE_LIMIT), b""):
-            with self._changed:
-                self._changed.wait_for(lambda: len(self._lines) < _BACKLOG_LINES)
-                self._lines.append(line.rstrip(b"\r\n").decode("utf-8", "replace"))
-                self._changed.notify_all()
+        with stream:
+            for line in iter(lambda: stream.readline(_LINE_LIMIT), b""):
+                self._take_line(line.rstrip(b"\r\n").decode("utf-8", "replace"))
+
+    def _take_line(self, line: str) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._lines) < _BACKLOG_LINES)
+            self._lines.append(line)
+            self._changed.notify_all()
 
     def _read_stderr(self, stream: IO[bytes]) -> None:
-        for chunk in iter(lambda: os.read(stream.fileno(), 8192), b""):
-            with self._changed:
-                self._stderr = (self._stderr + chunk.decode("utf-8", "replace"))[-_STDERR_LIMIT:]
-                self._changed.notify_all()
+        with stream:
+            for chunk in iter(lambda: os.read(stream.fileno(), 8192), b""):
+                self._take_stderr(chunk.decode("utf-8", "replace"))
+
+    def _take_stderr(self, text: str) -> None:
+        with self._changed:
+            self._stderr = (self._stderr + text)[-_STDERR_LIMIT:]
+            self._changed.notify_all()
 
     def _wait(self) -> None:
         code = self._process.wait()

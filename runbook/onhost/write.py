@@ -237,7 +237,9 @@ def _replace(swap: Swap) -> None:
 def _put_back(swap: Swap) -> None:
     if os.path.lexists(swap.kept):
         os.replace(swap.kept, swap.target)
-        _unlink(swap.kept)  # rename(2) leaves both names where they are one file, that is where nothing was replaced
+        _unlink(
+            swap.kept
+        )  # rename(2) leaves both names where they are one file, that is where nothing was replaced
     elif swap.change.before is None and os.path.lexists(swap.target):
         os.unlink(swap.target)
     directory.sync_directory(os.path.dirname(swap.target))
