@@ -186,10 +186,8 @@ def _renamed(books: Books) -> Iterator[Entry]:
 def _repeated(books: Books) -> Iterator[Entry]:
     for (role, name), found in books.found().items():
         written = [setting for setting in found if not setting.running and not setting.is_argument]
-        if len({setting.value for setting in written}) > 1 and (
-            books.catalogue.is_ours(name) or name in books.declared
-        ):
-            wanted = f"the last one wins, {written[-1].where}; keep one"
+        if len(written) > 1 and (books.catalogue.is_ours(name) or name in books.declared):
+            wanted = f"the last one wins, {places(written)[-1]}; keep one"
             yield Entry("repeated", name, (role,), set_in(written), wanted, "warn", places(written))
 
 
