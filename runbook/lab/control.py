@@ -41,7 +41,7 @@ async def answer(units: Units, journal: Journal, words: list[str]) -> Answer:
     """What one command line of one tool is answered with."""
     tool, *argv = words
     if tool == "systemctl":
-        return await systemctl.answer(units, argv)
+        return await systemctl.answer(units, journal, argv)
     if tool == "journalctl":
         return journalctl.answer(journal, argv)
     return Answer(err=f"{tool}: the lab has no such tool\n", code=127)

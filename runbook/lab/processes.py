@@ -37,7 +37,7 @@ class Row:
 
 def identify(pid: int) -> Identity | None:
     """The process that now has this pid; None where there is none, or only its zombie."""
-    row = _proc_row(pid) if _has_proc() else _ps_table(pid).get(pid)
+    row = _proc_row(pid, _boot_id()) if _has_proc() else _ps_table(pid).get(pid)
     return Identity(pid, row.started) if row else None
 
 
@@ -55,7 +55,8 @@ def table() -> dict[int, Row]:
     """Every living process; without /proc as `ps` tells it."""
     if not _has_proc():
         return _ps_table()
-    rows = (_proc_row(int(entry.name)) for entry in _PROC.iterdir() if entry.name.isdigit())
+    boot = _boot_id()
+    rows = (_proc_row(int(entry.name), boot) for entry in _PROC.iterdir() if entry.name.isdigit())
     return {row.pid: row for row in rows if row}
 
 
@@ -73,6 +74,19 @@ def family(roots: Iterable[Identity], rows: dict[int, Row]) -> tuple[Identity, .
         found |= below
         pending.extend(below)
     return tuple(Identity(pid, rows[pid].started) for pid in sorted(found))
+
+
+def carrying(name: str, value: str, rows: dict[int, Row]) -> tuple[int, ...]:
+    """The processes that were started with this variable, as far as /proc shows it (setproctitle wipes it)."""
+    mark = f"{name}={value}".encode()
+    return tuple(pid for pid in rows if mark in _environ(pid).split(b"\0"))
+
+
+def _environ(pid: int) -> bytes:
+    try:
+        return (_PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return b""
 
 
 def _own(root: Identity, rows: dict[int, Row]) -> set[int]:
@@ -124,14 +138,14 @@ def _boot_id() -> str:
     return ""
 
 
-def _proc_row(pid: int) -> Row | None:
+def _proc_row(pid: int, boot: str) -> Row | None:
     try:
         fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
         return None
     if len(fields) < 20 or fields[0] in (b"Z", b"X"):
         return None
-    return Row(pid, int(fields[1]), int(fields[3]), f"{_boot_id()}:{int(fields[19])}")
+    return Row(pid, int(fields[1]), int(fields[3]), f"{boot}:{int(fields[19])}")
 
 
 def _ps_table(pid: int | None = None) -> dict[int, Row]:

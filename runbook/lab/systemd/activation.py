@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SHIM = Path(__file__).with_name("shim.py")
 _LINE_LIMIT = 48 * 1024
+_OUTPUT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,9 @@ class Activation:
         for item in self._unsent:
             self._write(**item)
         await self._follow_reports(self._process)
-        await following
+        # With the shim killed, what it left may hold the pipe open for good.
+        await asyncio.wait({following}, timeout=_OUTPUT_S)
+        following.cancel()
 
     def send(self, signal: int, who: str) -> None:
         """Have the shim send a signal; kept until the shim is there."""

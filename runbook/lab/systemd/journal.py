@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -128,8 +129,9 @@ def _us(when: datetime.datetime) -> int:
     return round(when.timestamp() * 1_000_000)
 
 
-def render(record: Record, style: str, hostname: str) -> str:
+def render(record: Record, style: str = "short", hostname: str | None = None) -> str:
     """One record as `journalctl -o STYLE` prints it: short, short-iso, short-precise or cat."""
+    host = socket.gethostname().partition(".")[0] if hostname is None else hostname
     when = datetime.datetime.fromtimestamp(record.us / 1_000_000).astimezone()
     stamps = {
         "short": f"{when:%b %d %H:%M:%S}",
@@ -137,4 +139,4 @@ def render(record: Record, style: str, hostname: str) -> str:
         "short-iso": f"{when:%Y-%m-%dT%H:%M:%S%z}",
         "short-iso-precise": f"{when:%Y-%m-%dT%H:%M:%S.%f%z}",
     }
-    return record.text if style == "cat" else f"{stamps[style]} {hostname} {record.source}: {record.text}"
+    return record.text if style == "cat" else f"{stamps[style]} {host} {record.source}: {record.text}"

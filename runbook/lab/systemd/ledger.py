@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runbook.lab.processes import Identity, end, family, table
+from runbook.lab.processes import Identity, carrying, end, family, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An activation's shim and main process. Both lead a session of their own."""
+    """An activation's shim and main process, which lead a session each, and the id every process of it inherits."""
 
     unit: str
+    invocation: str
     processes: tuple[Identity, ...]
 
 
 def write(path: Path, entries: Iterable[Entry]) -> None:
     """Replace the ledger."""
-    rows = [[entry.unit, [[one.pid, one.started] for one in entry.processes]] for entry in entries]
+    rows = [
+        [entry.unit, entry.invocation, [[one.pid, one.started] for one in entry.processes]]
+        for entry in entries
+    ]
     fresh = path.with_suffix(".new")
     fresh.write_text(json.dumps(rows))
     fresh.replace(path)
@@ -34,7 +38,8 @@ def read(path: Path) -> tuple[Entry, ...]:
     try:
         rows = json.loads(path.read_text())
         return tuple(
-            Entry(str(unit), tuple(Identity(int(p), str(s)) for p, s in known)) for unit, known in rows
+            Entry(str(unit), str(invocation), tuple(Identity(int(p), str(s)) for p, s in known))
+            for unit, invocation, known in rows
         )
     except (OSError, ValueError, TypeError):
         return ()
@@ -42,7 +47,11 @@ def read(path: Path) -> tuple[Entry, ...]:
 
 def end_entry(entry: Entry) -> tuple[Identity, ...]:
     """End an activation's processes and all that belongs to them; returns what was found alive."""
-    found = family(entry.processes, table())
+    rows = table()
+    marked = tuple(
+        Identity(pid, rows[pid].started) for pid in carrying("INVOCATION_ID", entry.invocation, rows)
+    )
+    found = family((*entry.processes, *marked), rows)
     end(found, grace_s=1.0)
     return found
 

@@ -23,7 +23,18 @@ _ACTIVE = {
     "running": "active",
     "exited": "active",
 }
-_EXIT_NAMES = {0: "SUCCESS", 1: "FAILURE", 200: "CHDIR", 203: "EXEC"}
+_EXIT_NAMES = {
+    0: "SUCCESS",
+    1: "FAILURE",
+    2: "INVALIDARGUMENT",
+    3: "NOTIMPLEMENTED",
+    4: "NOPERMISSION",
+    5: "NOTINSTALLED",
+    6: "NOTCONFIGURED",
+    7: "NOTRUNNING",
+    200: "CHDIR",
+    203: "EXEC",
+}
 
 # ------------------------------------------------------------------ what happens to a unit
 
@@ -446,11 +457,15 @@ def _wants_restart(service: Service) -> bool:
 
 def describe_exit(code: int, status: int) -> str:
     """`code=exited, status=1/FAILURE`, `code=killed, status=9/KILL`."""
+    words = {CLD_EXITED: "exited", CLD_KILLED: "killed", CLD_DUMPED: "dumped"}
+    return f"code={words[code]}, status={exit_name(code, status)}"
+
+
+def exit_name(code: int, status: int) -> str:
+    """`1/FAILURE` of an exit, `9/KILL` of a signal."""
     if code == CLD_EXITED:
-        name = _EXIT_NAMES.get(status, "n/a")
-        return f"code=exited, status={status}/{name}"
+        return f"{status}/{_EXIT_NAMES.get(status, 'n/a')}"
     try:
-        name = signal.Signals(status).name.removeprefix("SIG")
+        return f"{status}/{signal.Signals(status).name.removeprefix('SIG')}"
     except ValueError:
-        name = f"RTMIN+{status - signal.SIGRTMIN}"
-    return f"code={'dumped' if code == CLD_DUMPED else 'killed'}, status={status}/{name}"
+        return f"{status}/RTMIN+{status - signal.SIGRTMIN}"

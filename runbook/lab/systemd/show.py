@@ -6,6 +6,7 @@ import datetime
 import time
 from typing import TYPE_CHECKING
 
+from runbook.lab.systemd.service import exit_name
 from runbook.lab.systemd.words import format_span
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def properties_of(service: Service, *, stale: bool) -> dict[str, str]:
     """Every property the lab knows; `stale`: the unit's files changed since they were read."""
     unit = service.unit
     return {
-        "Type": unit.type,
+        "Type": unit.type if unit.argv else "",
         "Restart": unit.restart,
         "RestartUSec": format_span(unit.restart_s),
         "TimeoutStartUSec": format_span(unit.start_s if unit.type != "oneshot" else float("inf")),
@@ -55,19 +56,35 @@ def properties_of(service: Service, *, stale: bool) -> dict[str, str]:
         "StateChangeTimestamp": _stamp(service.changed_us),
         "StateChangeTimestampMonotonic": str(service.changed_us),
         "NeedDaemonReload": _boolean(stale),
+        "LoadError": _load_error(unit),
         "StartLimitIntervalUSec": format_span(unit.interval_s),
         "StartLimitBurst": str(unit.burst),
         "InvocationID": service.invocation,
-        **(
-            {"LoadError": f'org.freedesktop.systemd1.BadUnitSetting "{unit.problem}"'} if unit.problem else {}
-        ),
     }
 
 
-def render(properties: dict[str, str], wanted: Collection[str], *, value_only: bool) -> str:
-    """Lines in systemd's own order, whatever order they were asked in; unknown names are left out."""
-    chosen = {name: value for name, value in properties.items() if not wanted or name in wanted}
-    return "".join(f"{value}\n" if value_only else f"{name}={value}\n" for name, value in chosen.items())
+def render(
+    properties: dict[str, str], wanted: Collection[str], *, value_only: bool = False, empty: bool = False
+) -> str:
+    """Lines in systemd's own order, whatever order they were asked in; unknown names are left out.
+
+    Where none is `wanted` all are shown, but the empty ones only with `empty`.
+    """
+    shown = wanted or {name for name, value in properties.items() if value or empty}
+    lines = (
+        value if value_only else f"{name}={value}" for name, value in properties.items() if name in shown
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _load_error(unit: UnitFile) -> str:
+    errors = {
+        "not-found": f'NoSuchUnit "Unit {unit.name} not found."',
+        "masked": f'UnitMasked "Unit {unit.name} is masked."',
+        "bad-setting": f'BadUnitSetting "Unit {unit.name} has a bad unit file setting."',
+    }
+    error = errors.get(unit.load_state)
+    return f"org.freedesktop.systemd1.{error}" if error else ""
 
 
 def _boolean(value: bool) -> str:
@@ -107,9 +124,9 @@ def _environment_files(unit: UnitFile) -> dict[str, str]:
 def _exec_start(service: Service) -> str:
     unit = service.unit
     code = {0: "(null)", 1: "exited", 2: "killed", 3: "dumped"}[service.exec_code]
+    status = exit_name(service.exec_code, service.exec_status) if service.exec_code else "0/0"
     start, stop = (f"[{_stamp(us) or 'n/a'}]" for us in (service.exec_start_us, service.exec_exit_us))
     return (
         f"{{ path={unit.argv[0]} ; argv[]={' '.join(unit.argv)} ; ignore_errors={_boolean(unit.ignore_failure)} ; "
-        f"start_time={start} ; stop_time={stop} ; pid={service.exec_pid} ; code={code} ; status={service.exec_status}"
-        f"{'/0' if service.exec_code < 2 else ''} }}"
+        f"start_time={start} ; stop_time={stop} ; pid={service.exec_pid} ; code={code} ; status={status} }}"
     )

@@ -3,94 +3,87 @@
 from __future__ import annotations
 
 import asyncio
+import getopt
 import re
 import signal
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runbook.lab.systemd.answer import Answer
+from runbook.lab.systemd.journal import Journal, Query
+from runbook.lab.systemd.journal import render as render_record
 from runbook.lab.systemd.show import properties_of, render
 from runbook.lab.systemd.units import Units, start_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runbook.lab.systemd.service import Verb
+    from runbook.lab.systemd.service import Service, Verb
+    from runbook.lab.systemd.unitfile import UnitFile
 
-_IGNORED = {
-    "--no-pager",
-    "--full",
-    "-l",
-    "--quiet",
-    "-q",
-    "--no-ask-password",
-    "--system",
-    "--no-legend",
-    "--all",
-    "-a",
-}
-_VALUED = {"-p": "property", "--property": "property", "-s": "signal", "--signal": "signal"}
-_VALUED |= {
-    "--kill-who": "whom",
-    "--kill-whom": "whom",
-    "-n": "lines",
-    "--lines": "lines",
-    "-o": "out",
-    "--output": "out",
-}
+_SHORT = "p:s:n:o:laq"
+_LONG = [
+    "property=",
+    "signal=",
+    "lines=",
+    "output=",
+    "kill-who=",
+    "kill-whom=",
+    "value",
+    "no-block",
+    "all",
+    "quiet",
+]
+_LONG += ["no-pager", "full", "no-ask-password", "no-legend", "system"]
+_DOTS = {"inactive": "○", "failed": "×"}
+_NEED_UNITS = {"start", "stop", "restart", "is-active", "is-failed", "kill", "cat"}
 _UNIT_NAME = re.compile(r"[A-Za-z0-9:_.\\@-]{1,255}")
-_NOT_RUNNING, _NOT_FOUND = 3, 5
+_NOT_RUNNING, _NO_SUCH_UNIT, _NOT_FOUND = 3, 4, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command line, taken apart."""
+    """A command line, taken apart. `options` holds the last value of each, under its long name."""
 
     verb: str
-    units: tuple[str, ...] = ()
-    properties: tuple[str, ...] = ()
-    value_only: bool = False
-    block: bool = True
-    options: dict[str, str] = field(default_factory=dict)
+    units: tuple[str, ...]
+    properties: tuple[str, ...]
+    options: dict[str, str]
 
 
 def parse(argv: Sequence[str]) -> Request:
     """Take a command line apart; ValueError, with systemctl's words, for what the lab does not know."""
-    words, properties, options, flags = [], [], {}, set()
-    rest = list(argv)
-    while rest:
-        word = rest.pop(0)
-        if word == "--":
-            words += rest
-            break
-        name, glued, value = word.partition("=") if word.startswith("--") else (word[:2], word[2:], word[2:])
-        if not word.startswith("-"):
-            words.append(word)
-        elif name in _VALUED:
-            value = value if glued else (rest.pop(0) if rest else "")
-            options[_VALUED[name]] = value
-            properties += value.split(",") if _VALUED[name] == "property" else []
-        elif word in _IGNORED | {"--no-block", "--value"}:
-            flags.add(word)
-        else:
-            raise ValueError(f"unrecognized option '{word}'")
+    try:
+        pairs, words = getopt.gnu_getopt(list(argv), _SHORT, _LONG)
+    except getopt.GetoptError as error:
+        raise ValueError(f"systemctl: {error.msg}") from error
+    long_names = {"-p": "property", "-s": "signal", "-n": "lines", "-o": "output", "-a": "all", "-q": "quiet"}
+    options = [(long_names.get(name, name.lstrip("-")), value) for name, value in pairs]
     verb, *units = words or ["list-units"]
-    full = tuple(unit if "." in unit else f"{unit}.service" for unit in units)
-    for unit in full:
-        if not _UNIT_NAME.fullmatch(unit):
-            raise ValueError(f"Invalid unit name '{unit}'.")
-    return Request(verb, full, tuple(properties), "--value" in flags, "--no-block" not in flags, options)
+    if not units and verb in _NEED_UNITS:
+        raise ValueError("Too few arguments.")
+    properties = (one for name, value in options if name == "property" for one in value.split(","))
+    return Request(verb, tuple(map(unit_name, units)), tuple(properties), dict(options))
 
 
-async def answer(units: Units, argv: Sequence[str]) -> Answer:
+def unit_name(word: str) -> str:
+    """The full name of a unit; ValueError for what cannot be one."""
+    if not _UNIT_NAME.fullmatch(word):
+        raise ValueError(f"Invalid unit name '{word}'.")
+    return word if "." in word else f"{word}.service"
+
+
+async def answer(units: Units, journal: Journal, argv: Sequence[str]) -> Answer:
     """Do what a command line asks of the units."""
     try:
         request = parse(argv)
     except ValueError as error:
-        return Answer(err=f"systemctl: {error}\n", code=1)
+        return Answer(err=f"{error}\n", code=1)
     if request.verb in ("start", "stop", "restart"):
         return await _jobs(units, request, request.verb)  # type: ignore[arg-type]
+    if request.verb == "status":
+        return _status(units, journal, request)
     verbs = {
         "show": _show,
         "is-active": _is_active,
@@ -110,38 +103,42 @@ async def answer(units: Units, argv: Sequence[str]) -> Answer:
 
 
 async def _jobs(units: Units, request: Request, verb: Verb) -> Answer:
-    refused = [line for name in request.units if (line := _refusal(units, name, verb))]
-    known = [units.get(name).unit for name in request.units if not _refusal(units, name, verb)]
+    refused = {name: no for name in request.units if (no := _refusal(units.get(name).unit, verb))}
+    known = (units.get(name).unit for name in request.units if name not in refused)
     tasks = {name: asyncio.ensure_future(units.ask(name, verb)) for name in start_order(known)}
-    if not request.block:
-        await asyncio.sleep(0)
-        return Answer(err="".join(refused), code=_NOT_FOUND if refused else 0)
-    results = dict(zip(tasks, await asyncio.gather(*tasks.values()), strict=True))
-    failed = [_job_message(units, name, result) for name, result in results.items() if result != "done"]
-    code = _NOT_FOUND if refused else 1 if failed else 0
-    return Answer(err="".join([*refused, *failed]), code=code)
+    said = [*refused.values()]
+    if "no-block" in request.options:
+        await asyncio.sleep(0)  # the jobs are begun before the answer goes out
+    else:
+        await asyncio.gather(*tasks.values())
+        said += [
+            _failure(units, name, task.result()) for name, task in tasks.items() if task.result() != "done"
+        ]
+    return Answer(err="".join(one.err for one in said), code=max((one.code for one in said), default=0))
 
 
-def _refusal(units: Units, name: str, verb: Verb) -> str:
-    unit = units.get(name).unit
-    if unit.load_state == "loaded":
-        return ""
-    if unit.load_state == "masked":
-        return "" if verb == "stop" else f"Failed to {verb} {name}: Unit {name} is masked.\n"
+def _refusal(unit: UnitFile, verb: Verb) -> Answer | None:
+    """Why no job can be had of a unit."""
+    name = unit.name
+    if unit.load_state == "loaded" or (unit.load_state == "masked" and verb == "stop"):
+        return None
     if unit.load_state == "not-found":
-        return f"Failed to {verb} {name}: Unit {name} not {'loaded' if verb == 'stop' else 'found'}.\n"
-    return f"Failed to {verb} {name}: Unit {name} has a bad unit file setting: {unit.problem}\n"
+        known = "loaded" if verb == "stop" else "found"
+        return Answer(err=f"Failed to {verb} {name}: Unit {name} not {known}.\n", code=_NOT_FOUND)
+    why = "is masked." if unit.load_state == "masked" else f"has a bad unit file setting: {unit.problem}"
+    return Answer(err=f"Failed to {verb} {name}: Unit {name} {why}\n", code=1)
 
 
-def _job_message(units: Units, name: str, result: str) -> str:
+def _failure(units: Units, name: str, result: str) -> Answer:
     if result == "canceled":
-        return f"Job for {name} canceled.\n"
+        return Answer(err=f"Job for {name} canceled.\n", code=1)
     why = {
         "start-limit-hit": "start of the service was attempted too often",
         "timeout": "a timeout was exceeded",
         "signal": "a fatal signal was delivered to the control process",
     }.get(units.get(name).result, "the control process exited with error code")
-    return f'Job for {name} failed because {why}.\nSee "systemctl status {name}" and "journalctl -xeu {name}" for details.\n'
+    see = f'See "systemctl status {name}" and "journalctl -xeu {name}" for details.'
+    return Answer(err=f"Job for {name} failed because {why}.\n{see}\n", code=1)
 
 
 # ------------------------------------------------------------------ questions
@@ -152,7 +149,8 @@ def _show(units: Units, request: Request) -> Answer:
         render(
             properties_of(units.get(name), stale=units.stale(name)),
             request.properties,
-            value_only=request.value_only,
+            value_only="value" in request.options,
+            empty="all" in request.options,
         )
         for name in request.units
     ]
@@ -167,6 +165,33 @@ def _is_active(units: Units, request: Request) -> Answer:
 def _is_failed(units: Units, request: Request) -> Answer:
     states = [units.get(name).active for name in request.units]
     return Answer("".join(f"{state}\n" for state in states), code=0 if "failed" in states else 1)
+
+
+def _status(units: Units, journal: Journal, request: Request) -> Answer:
+    """What a person reads, with the last ten lines of the journal; nothing parses it."""
+    known = [
+        name for name in request.units or units.names() if units.get(name).unit.load_state != "not-found"
+    ]
+    missing = [name for name in request.units if name not in known]
+    blocks = [_status_of(units.get(name), journal) for name in known]
+    err = "".join(f"Unit {name} could not be found.\n" for name in missing)
+    down = any(units.get(name).active != "active" for name in known)
+    return Answer("\n".join(blocks), err, _NO_SUCH_UNIT if missing else _NOT_RUNNING if down else 0)
+
+
+def _status_of(service: Service, journal: Journal) -> str:
+    shown = properties_of(service, stale=False)
+    why = "" if service.result == "success" else f" (Result: {service.result})"
+    since = f" since {shown['StateChangeTimestamp']}" if shown["StateChangeTimestamp"] else ""
+    lines = [
+        f"{_DOTS.get(service.active, '●')} {service.unit.title}",
+        f"     Loaded: {service.unit.load_state} ({service.unit.fragment}; {shown['UnitFileState']})",
+        f"     Active: {service.active} ({service.sub}){why}{since}",
+        *([f"   Main PID: {service.main_pid}"] if service.main_pid else []),
+        "",
+        *(render_record(record) for record in journal.read(Query((service.unit.name,), 10))),
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _list(units: Units, request: Request) -> Answer:
@@ -208,7 +233,8 @@ def _kill(units: Units, request: Request) -> Answer:
     number = int(name) if name.isdigit() else getattr(signal, f"SIG{name}", None)
     if number is None:
         return Answer(err=f"Failed to parse signal string {name}.\n", code=1)
-    who = "main" if request.options.get("whom") == "main" else "all"
+    whom = request.options.get("kill-whom", request.options.get("kill-who"))
+    who = "main" if whom == "main" else "all"
     missed = [unit for unit in request.units if not units.kill(unit, number, who)]
-    err = "".join(f"Failed to kill unit {unit}: Unit {unit} is not running.\n" for unit in missed)
+    err = "".join(f"Failed to kill unit {unit}: Unit {unit} not loaded.\n" for unit in missed)
     return Answer(err=err, code=1 if missed else 0)

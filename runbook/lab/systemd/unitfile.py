@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from runbook.lab.systemd.words import is_assignment, parse_boolean, parse_span, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _LIMIT_BYTES = 256 * 1024
 _COLLECTED = {"After", "Environment", "EnvironmentFile", "ExecStart", "WantedBy"}
 _TYPES = {"simple", "exec", "oneshot"}
@@ -192,8 +194,8 @@ def _exec_start(commands: list[str]) -> tuple[tuple[str, ...], bool]:
     command = commands[0]
     bare = command.lstrip("-@:+!")
     argv = split_words(bare)
-    if not argv or not argv[0].startswith("/"):
-        raise ValueError(f"ExecStart={command}: wanted an absolute path")
+    if not argv or ("/" in argv[0] and not argv[0].startswith("/")):
+        raise ValueError(f"ExecStart={command}: wanted a name or an absolute path")
     return argv, "-" in command[: len(command) - len(bare)]
 
 
@@ -235,7 +237,9 @@ def environment_of(unit: UnitFile) -> dict[str, str]:
 def command_of(unit: UnitFile, environment: Mapping[str, str]) -> tuple[str, ...]:
     """ExecStart with `$NAME` (split into words), `${NAME}` and the specifiers %n %N %h %% filled in."""
     first, *rest = (_specifiers(unit, word) for word in unit.argv)
-    return (first, *(part for word in rest for part in _expand(word, environment)))
+    # A bare name is looked up on systemd's own path, never on the unit's.
+    found = first if "/" in first else shutil.which(first, path=_SEARCH_PATH) or first
+    return (found, *(part for word in rest for part in _expand(word, environment)))
 
 
 def _specifiers(unit: UnitFile, word: str) -> str:

@@ -193,7 +193,9 @@ class Units:
     def _reported(self, slot: _Slot, activation: Activation, report: dict[str, Any]) -> None:
         if "spawned" in report:
             pids = (activation.shim_pid, int(report["spawned"]))
-            self._running[activation] = ledger.Entry(slot.service.unit.name, identify_all(pids))
+            self._running[activation] = ledger.Entry(
+                slot.service.unit.name, slot.service.invocation, identify_all(pids)
+            )
             ledger.write(self._ledger_path, self._running.values())
         if activation is slot.activation:  # what an older one still reports is no news (KillMode=process)
             self._happen(slot, _event_of(report))
