@@ -7,7 +7,7 @@ afterwards, off the loop that reads the other streams.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runbook.load.bench.http1 import FramingError, read_response
 from runbook.load.bench.request import RawStream
@@ -15,6 +15,7 @@ from runbook.load.exchange import Answer
 
 if TYPE_CHECKING:
     from runbook.load.bench.measure import Send
+    from runbook.load.gauge import Gauge
 
 _EXCERPT = 300
 _POLL_S = 0.002
@@ -72,11 +73,47 @@ def _excerpt(body: bytes) -> str:
     return body[:_EXCERPT].decode("utf-8", "replace")
 
 
-async def ask_and_drop(send: Send, reads: int) -> None:
-    """Ask, wait for some reads and hang up, as impatient users do (sglang#24527: pages reused after an abort)."""
-    raw = RawStream(0)
-    sending = asyncio.ensure_future(send(raw))
-    while not sending.done() and len(raw.reads) < reads:
-        await asyncio.sleep(_POLL_S)
-    sending.cancel()
-    await asyncio.wait([sending])
+class Bodies:
+    """Request bodies by number, for senders that ask for the body of a number."""
+
+    def __init__(self) -> None:
+        self._bodies: dict[int, dict[str, Any]] = {}
+        self._next = 0
+
+    def put(self, body: dict[str, Any]) -> int:
+        """Keeps a body until it is taken; returns its number."""
+        self._next += 1
+        self._bodies[self._next] = body
+        return self._next
+
+    def take(self, number: int) -> dict[str, Any]:
+        return self._bodies.pop(number)
+
+
+class Asker:
+    """Sends a run's requests."""
+
+    def __init__(self, send: Send, bodies: Bodies) -> None:
+        self._send = send
+        self._bodies = bodies
+
+    async def ask(self, body: dict[str, Any], left_s: float, gauge: Gauge) -> RawStream:
+        """Ask and read to the end, for `left_s` seconds at most; what happened is in the result."""
+        raw = RawStream(self._bodies.put(body))
+        with gauge.watching(raw):
+            try:
+                await asyncio.wait_for(self._send(raw), max(0.001, left_s))
+            except asyncio.TimeoutError:  # noqa: UP041 - not the builtin one on Python 3.10
+                raw.failure, raw.detail = "deadline", "the session took too long"
+        return raw
+
+    async def ask_and_drop(self, body: dict[str, Any], reads: int) -> None:
+        """Ask, wait for some reads and hang up, as impatient users do (sglang#24527: pages reused after it)."""
+        raw = RawStream(self._bodies.put(body))
+        sending = asyncio.ensure_future(self._send(raw))
+        try:
+            while not sending.done() and len(raw.reads) < reads:
+                await asyncio.sleep(_POLL_S)
+        finally:
+            sending.cancel()
+            await asyncio.wait([sending])

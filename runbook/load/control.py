@@ -81,7 +81,7 @@ def arm(result: SessionsResult) -> dict[str, Any]:
 
 
 def _slips(result: SessionsResult, control: SessionsResult, copying: Finding) -> Finding:
-    chance = fisher_greater(result.slips, result.finished, control.slips, control.finished)
+    chance = fisher_greater(result.slips, result.judged, control.slips, control.judged)
     message = _arms("slips or miscopies", result.slips, control.slips, result, control, chance)
     like_control = Outcome.PASS if result.slips <= ALLOWED_SLIPS else Outcome.INCONCLUSIVE
     outcome = Outcome.FAIL if chance < SIGNIFICANT else like_control
@@ -91,7 +91,7 @@ def _slips(result: SessionsResult, control: SessionsResult, copying: Finding) ->
 def _soft(result: SessionsResult, control: SessionsResult) -> tuple[Finding, ...]:
     if not result.soft:
         return ()
-    chance = fisher_greater(result.soft, result.finished, control.soft, control.finished)
+    chance = fisher_greater(result.soft, result.judged, control.soft, control.judged)
     outcome = Outcome.FAIL if chance < SIGNIFICANT else Outcome.PASS
     message = _arms("soft defects", result.soft, control.soft, result, control, chance)
     return (Finding("soft", outcome, message),)
@@ -99,8 +99,8 @@ def _soft(result: SessionsResult, control: SessionsResult) -> tuple[Finding, ...
 
 def _conclusive(control: SessionsResult) -> Finding:
     """The arms are only comparable when the control sessions were answered."""
-    answered = control.finished > 0 and control.infra == 0
-    message = f"control arm: {control.finished} sessions, {control.infra} without an answer"
+    answered = control.judged > 0 and control.infra == 0
+    message = f"control arm: {control.judged} sessions, {control.infra} without an answer"
     return Finding("control", Outcome.PASS if answered else Outcome.INCONCLUSIVE, message)
 
 
@@ -108,6 +108,6 @@ def _arms(
     what: str, events: int, other: int, result: SessionsResult, control: SessionsResult, chance: float
 ) -> str:
     return (
-        f"{events} of {result.finished} sessions with {what}, {other} of {control.finished} in the control arm: "
+        f"{events} of {result.judged} sessions with {what}, {other} of {control.judged} in the control arm: "
         f"Fisher p = {chance:.2g}, below {SIGNIFICANT:g} is a fail"
     )

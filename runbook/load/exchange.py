@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runbook.load.assembly import assemble
-from runbook.load.values import compare
+from runbook.load.values import compare, compare_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,12 +77,13 @@ def _faults(reply: Reply, turn: Turn, session: int, registry: Registry) -> Itera
     for call in reply.calls:
         if call.name != turn.name:
             continue
+        text = call.arguments.text
         try:
-            found = parse_arguments(call.arguments.text)
+            faults = compare(parse_arguments(text), turn.arguments, session, registry)
         except ValueError:
-            continue
-        for fault in compare(found, turn.arguments, session, registry):
-            yield fault, call.arguments.offset(max(0, call.arguments.text.find(fault.found)))
+            faults = compare_text(text, turn.arguments)
+        for fault in faults:
+            yield fault, call.arguments.offset(max(0, text.find(fault.found)))
 
 
 def turns(script: Script) -> list[Turn]:

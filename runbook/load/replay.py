@@ -16,9 +16,10 @@ from runbook.load.streams import NoStreamFileError, read_streams
 from runbook.load.swarm import waves_of_scripts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from runbook.load.exchange import Answer
     from runbook.load.script import Script
     from runbook.load.streams import Kept
 
@@ -32,8 +33,33 @@ def replay(path: Path) -> tuple[Options, list[Record]]:
     waves = waves_of_scripts(options, registry)
     scripts = {script.session: script for _ in range(last + 1) for script in next(waves)}
     ordered = sorted(kept, key=lambda one: (one.session, one.turn))
-    sessions = groupby(ordered, key=lambda one: one.session)
-    return options, [_again(scripts[session], list(ones), registry, options) for session, ones in sessions]
+    sessions = [list(ones) for _, ones in groupby(ordered, key=lambda one: one.session)]
+    try:
+        return options, [_again(scripts[ones[0].session], ones, registry, options) for ones in sessions]
+    except LookupError as error:
+        raise NoStreamFileError(f"{path}: a session or turn that the run did not have: {error}") from error
+
+
+def judge_session(
+    script: Script, wave: int, answers: Iterable[tuple[int, Answer]], registry: Registry, *, max_tokens: int
+) -> Record:
+    """A session judged from its answers, (turn number, answer) in order. Pure; stops where the session ended."""
+    story = Story(script.session, wave)
+    asked = turns(script)
+    end, corrupt, detail = "cancelled", False, "the answers end here"
+    for number, answer in answers:
+        judgement = judge_turn(script, asked[number - 1], answer, registry, max_tokens=max_tokens)
+        story.add(asked[number - 1], answer, judgement)
+        if judgement.end is not None:
+            end, corrupt, detail = judgement.end, judgement.corrupt, judgement.detail
+            break
+    story.spool.close()
+    return story.ended(end, corrupt=corrupt, detail=detail)
+
+
+def _again(script: Script, kept: Sequence[Kept], registry: Registry, options: Options) -> Record:
+    answers = ((one.turn, one.answer) for one in kept)
+    return judge_session(script, kept[0].wave, answers, registry, max_tokens=options.limit)
 
 
 def _options(path: Path, run: Mapping[str, Any]) -> Options:
@@ -42,19 +68,3 @@ def _options(path: Path, run: Mapping[str, Any]) -> Options:
         return Options(**{name: value for name, value in run.items() if name in known})
     except TypeError as error:
         raise NoStreamFileError(f"{path}: {error}") from error
-
-
-def _again(script: Script, kept: Iterable[Kept], registry: Registry, options: Options) -> Record:
-    story = Story(script.session, 0)
-    asked = turns(script)
-    end, corrupt, detail = "cancelled", False, "the kept streams end here"
-    for one in kept:
-        story.wave = one.wave
-        turn = asked[one.turn - 1]
-        judgement = judge_turn(script, turn, one.answer, registry, max_tokens=options.limit)
-        story.add(turn, one.answer, judgement)
-        if judgement.end is not None:
-            end, corrupt, detail = judgement.end, judgement.corrupt, judgement.detail
-            break
-    story.spool.close()
-    return story.ended(end, corrupt=corrupt, detail=detail)

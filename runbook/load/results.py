@@ -19,7 +19,7 @@ class SessionsResult:
     """What a corruption run came to.
 
     `counts` sum to `sessions`, all that were started. `corrupt` and `infra` are sessions. `finished` leaves out
-    those an early stop cancelled. `upper_95` is the exact one-sided bound of the corrupt share, as a fraction.
+    those an early stop cancelled, `judged` also those without an answer. `upper_95` is the exact one-sided bound of the corrupt share of them, as a fraction.
     `waves` hold per wave {wave, sessions, corrupt, counts, wall_s}; `by_round` the corrupt sessions by the round
     they went wrong in. `slips` counts sessions with a slip or miscopy, `soft` those with a soft defect. `streams`
     is the path of the raw streams of sessions that were not clean. `details` are further measurements.
@@ -41,6 +41,7 @@ class SessionsResult:
     waves: tuple[Mapping[str, Any], ...] = ()
     streams: str | None = None
     finished: int = 0
+    judged: int = 0
     slips: int = 0
     soft: int = 0
     by_round: Mapping[str, int] = field(default_factory=dict)
@@ -66,6 +67,7 @@ class SessionsResult:
             "waves": [dict(wave) for wave in self.waves],
             "streams": self.streams,
             "finished": self.finished,
+            "judged": self.judged,
             "slips": self.slips,
             "soft": self.soft,
             "by_round": dict(self.by_round),
@@ -95,6 +97,7 @@ class SessionsResult:
             waves=tuple(document.get("waves", ())),
             streams=document.get("streams"),
             finished=int(document.get("finished", document["sessions"])),
+            judged=int(document.get("judged", document["sessions"])),
             slips=int(document.get("slips", 0)),
             soft=int(document.get("soft", 0)),
             by_round=dict(document.get("by_round", {})),

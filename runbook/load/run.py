@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from runbook.load.ask import Asker, Bodies
 from runbook.load.bench.clienthealth import HealthWatch
 from runbook.load.bench.senders import httpx_sender
 from runbook.load.bench.wire import target, wire_sender
@@ -28,21 +30,20 @@ from runbook.load.verdict import (
     findings,
     finished,
     infra_ends,
+    judged,
     with_severity,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
     import httpx
 
-    from runbook.load.bench.measure import Send
     from runbook.load.control import Control
     from runbook.load.options import Options
     from runbook.load.progress import Say
     from runbook.load.story import Record
-    from runbook.load.swarm import Sender
 
 STALL_S = 120.0
 """Silence inside a stream, or before its first byte, after which it counts as a time-out."""
@@ -79,15 +80,12 @@ async def run_sessions(
     """Run the sessions and judge them. Raises PreflightFailed before any load."""
     async with open_client(options.base_url, api_key=api_key, connections=options.at_once + 8) as client:
         await preflight(client, options)
-        sender = sender_of(client, options, api_key)
-        kept = StreamFile(streams, options.to_json())
-        swarm = Swarm(options, sender, kept)
         watch = HealthWatch(asyncio.get_running_loop())
-        try:
-            with watch.watching():
-                records = await _reported(swarm, say)
-        finally:
-            kept.close()
+        with contextlib.closing(StreamFile(streams, options.to_json())) as kept:
+            async with asking(client, options, api_key) as asker:
+                swarm = Swarm(options, asker, kept)
+                with watch.watching():
+                    records = await _reported(swarm, say)
         wall_s = time.perf_counter() - swarm.began
         died = await why_dead(client, options) if infra_ends(records) or _cut(records) else ""
     health = watch.health()
@@ -107,16 +105,17 @@ async def run_sessions(
     return result_of(options, records, conditions, kept.written)
 
 
-def sender_of(client: httpx.AsyncClient, options: Options, api_key: str | None) -> Sender:
-    """The bare wire for http URLs, httpx for https."""
-    if not options.base_url.startswith("http://"):
-        return lambda body, left_s: httpx_sender(client, lambda _: dict(body), deadline_s=left_s)
-    to = target(options.base_url, api_key)
-
-    def send(body: Mapping[str, Any], left_s: float) -> Send:
-        return wire_sender(to, lambda _: body, deadline_s=left_s, stall_s=STALL_S)
-
-    return send
+@contextlib.asynccontextmanager
+async def asking(client: httpx.AsyncClient, options: Options, api_key: str | None) -> AsyncIterator[Asker]:
+    """Over the bare wire for http URLs, with httpx for https; connections are open before the first wave."""
+    bodies = Bodies()
+    if options.base_url.startswith("http://"):
+        to, limit = target(options.base_url, api_key), options.timeout_s
+        opening = wire_sender(to, bodies.take, ahead=options.at_once, deadline_s=limit, stall_s=STALL_S)
+        async with opening as send:
+            yield Asker(send, bodies)
+    else:
+        yield Asker(httpx_sender(client, bodies.take, deadline_s=options.timeout_s), bodies)
 
 
 def result_of(
@@ -135,7 +134,8 @@ def result_of(
         counts=ends,
         corrupt=corrupt,
         infra=len(infra_ends(records)),
-        upper_95=upper_bound(corrupt, len(done)),
+        upper_95=upper_bound(corrupt, len(judged(records))),
+        judged=len(judged(records)),
         wall_s=round(conditions.wall_s, 3),
         peak_concurrency=conditions.peak,
         tokens_per_s=round(tokens / max(conditions.wall_s, 1e-9), 1),

@@ -6,10 +6,9 @@ import asyncio
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from runbook.load.ask import answer_of, ask_and_drop
-from runbook.load.bench.request import RawStream
+from runbook.load.ask import answer_of
 from runbook.load.defects import Severity
 from runbook.load.gauge import Gauge
 from runbook.load.judgement import Judgement, judge_turn
@@ -20,17 +19,14 @@ from runbook.load.session import play
 from runbook.load.story import Record, Story
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from runbook.load.bench.measure import Send
+    from runbook.load.ask import Asker
     from runbook.load.exchange import Answer, Turn
     from runbook.load.options import Options
     from runbook.load.prompts import Message
     from runbook.load.script import Script
     from runbook.load.streams import StreamFile
-
-    Sender = Callable[[Mapping[str, Any], float], Send]
-    """From a request's body and the seconds it may take to how it is sent."""
 
 T = TypeVar("T")
 
@@ -49,7 +45,7 @@ def waves_of_scripts(options: Options, registry: Registry) -> Iterator[list[Scri
 class Swarm:
     """A run in progress: what progress and the result are read from."""
 
-    def __init__(self, options: Options, sender: Sender, streams: StreamFile) -> None:
+    def __init__(self, options: Options, asker: Asker, streams: StreamFile) -> None:
         self.options = options
         self.gauge = Gauge()
         self.registry = Registry(random.Random(options.seed))
@@ -57,7 +53,7 @@ class Swarm:
         self.live: dict[int, Story] = {}
         self.began = time.perf_counter()
         self.stopped = False
-        self._sender = sender
+        self._asker = asker
         self._streams = streams
         self._aborts = random.Random(options.seed + 1)
         # One thread: parsing and judging must not hold up the reading of other streams.
@@ -110,16 +106,11 @@ class Swarm:
         async def asked(messages: Sequence[Message]) -> Answer:
             body = self.options.body(messages, TOOLS)
             if self._aborts.random() < self.options.aborts:
-                await ask_and_drop(self._send(body, deadline), self._aborts.randrange(1, 40))
-            raw = RawStream(script.session)
-            with self.gauge.watching(raw):
-                await self._send(body, deadline)(raw)
+                await self._asker.ask_and_drop(body, self._aborts.randrange(1, 40))
+            raw = await self._asker.ask(body, deadline - time.perf_counter(), self.gauge)
             return await self._aside(lambda: answer_of(raw))
 
         return await play(script, story, asked, self._judge)
-
-    def _send(self, body: Mapping[str, Any], deadline: float) -> Send:
-        return self._sender(body, max(0.001, deadline - time.perf_counter()))
 
     async def _judge(self, script: Script, turn: Turn, answer: Answer) -> Judgement:
         limit = self.options.limit

@@ -85,6 +85,11 @@ def finished(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if record.end != "cancelled"]
 
 
+def judged(records: Sequence[Record]) -> list[Record]:
+    """Sessions that were answered to a good or a corrupt end: only these say anything about corruption."""
+    return [record for record in records if record.end not in INFRA_ENDS]
+
+
 def evidence(record: Record) -> dict[str, Any]:
     """What the findings keep of a session: the class, and every defect with turn, round and byte offset."""
     defects = [{"turn": seen.turn, "round": seen.round, **seen.defect.to_json()} for seen in record.seen[:10]]
@@ -124,15 +129,19 @@ def _wave(number: int, records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _corruption(records: Sequence[Record]) -> Finding:
-    done = finished(records)
+    done = judged(records)
     corrupt = [record for record in records if record.corrupt]
     bound = upper_bound(len(corrupt), len(done))
     if corrupt:
         kinds = ", ".join(f"{kind} {count}" for kind, count in counts(corrupt).items())
-        message = f"{len(corrupt)} of {len(done)} sessions corrupt ({kinds}); at most {bound:.2%} at 95 %"
+        message = (
+            f"{len(corrupt)} of {len(done)} judged sessions corrupt ({kinds}); at most {bound:.2%} at 95 %"
+        )
         shown = [evidence(record) for record in corrupt[:SHOWN]]
         return Finding("corruption", Outcome.FAIL, message, {"sessions": shown})
-    message = f"0 of {len(done)} sessions corrupt: the true rate is at most {bound:.2%} at 95 % confidence"
+    message = (
+        f"0 of {len(done)} judged sessions corrupt: the true rate is at most {bound:.2%} at 95 % confidence"
+    )
     return Finding("corruption", Outcome.PASS if done else Outcome.INCONCLUSIVE, message)
 
 
@@ -207,7 +216,7 @@ def _client(conditions: Conditions) -> Iterator[Finding]:
 
 def _copying(records: Sequence[Record]) -> Finding:
     """Slips and miscopies: one session is reported, more of them only mean something beside a control arm."""
-    copied, done = with_severity(records, Severity.RATE), finished(records)
+    copied, done = with_severity(records, Severity.RATE), judged(records)
     soft = with_severity(records, Severity.SOFT)
     message = (
         f"{len(copied)} of {len(done)} sessions with slips or miscopies, {ALLOWED_SLIPS} allowed without a control "

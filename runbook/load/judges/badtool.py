@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
     from runbook.load.exchange import Exchange
 
+_LEAST = 16
+_CHARACTERS_A_TOKEN = 8
+"""Of a call's arguments, generously: DeepSeek's tokenizer needs a token for 2 of our characters."""
+
 
 def judge(exchange: Exchange) -> Iterator[Defect]:
     reply, wanted = exchange.reply, exchange.turn.name
@@ -31,6 +35,19 @@ def judge(exchange: Exchange) -> Iterator[Defect]:
         at = reply.content.offset(0)
         message = f"no call of {wanted!r}, but what is left of one"
         yield Defect("badtool", Severity.HARD, message, at, excerpt(remains))
+    if vanished := _vanished(exchange):
+        message = f"no call of {wanted!r} and no text, though {vanished} tokens were made: a call was dropped"
+        yield Defect("badtool", Severity.HARD, message)
+
+
+def _vanished(exchange: Exchange) -> int:
+    """Tokens of a response that shows nothing, when they are enough to have been the call; else 0."""
+    reply = exchange.reply
+    shown = reply.calls or reply.content.text.strip() or reply.reasoning.text.strip()
+    if shown or reply.finish_reason in (None, "length"):
+        return 0
+    tokens = reply.completion_tokens or 0
+    return tokens if tokens >= max(_LEAST, len(str(exchange.turn.arguments)) // _CHARACTERS_A_TOKEN) else 0
 
 
 def ends_early(exchange: Exchange, name: str | None, arguments: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from runbook.load.defects import Defect, Severity, excerpt
@@ -11,10 +12,14 @@ if TYPE_CHECKING:
 
     from runbook.load.exchange import Exchange
 
+_REPLACEMENT = re.compile(
+    "\N{REPLACEMENT CHARACTER}|\\\\u[fF]{3}[dD]"
+)  # arguments may hold it as JSON's escape
+
 
 def judge(exchange: Exchange) -> Iterator[Defect]:
     for channel in exchange.reply.channels:
-        if count := channel.text.count("\N{REPLACEMENT CHARACTER}"):
-            at = channel.text.index("\N{REPLACEMENT CHARACTER}")
-            message = f"{channel.name}: {count} replacement characters"
+        if places := [found.start() for found in _REPLACEMENT.finditer(channel.text)]:
+            at = places[0]
+            message = f"{channel.name}: {len(places)} replacement characters"
             yield Defect("badutf8", Severity.HARD, message, channel.offset(at), excerpt(channel.text, at))

@@ -31,15 +31,24 @@ def judge(exchange: Exchange) -> Iterator[Defect]:
 
 
 def resent_at(channel: Channel) -> int | None:
-    """The chunk border after which the text right before it comes once more; None when there is none."""
-    text = channel.text
+    """The chunk border after which the chunks right before it come once more; None when there is none.
+
+    Once more, not again and again: that is a loop of the model.
+    """
+    text, borders = channel.text, frozenset(channel.starts)
     for border in channel.starts:
-        if border < LEAST or len(text) - border < LEAST:
+        if not LEAST <= border <= len(text) - LEAST:
             continue
         copy = text.rfind(text[border : border + LEAST], max(0, border - _BACK), border)
-        if copy >= 0 and text.startswith(text[copy:border], border):
+        piece = text[copy:border]
+        if copy in borders and text.startswith(piece, border) and not _again(text, copy, piece):
             return border
     return None
+
+
+def _again(text: str, copy: int, piece: str) -> bool:
+    """Whether a piece that stands at `copy` and once after it stands there a third time."""
+    return text.endswith(piece, 0, copy) or text.startswith(piece, copy + 2 * len(piece))
 
 
 def least_tokens(reply: Reply) -> float:

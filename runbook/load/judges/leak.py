@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NEAR = 16
 _MARKER = re.compile(
-    r"DSML|</?think>|(?:invoke|parameter)\s?name=|</?tool_calls?>|<function=|\[TOOL_CALLS\]|<\|[a-zA-Z_]{2,24}\|>",
+    r"DSML|</?think>|(?:invoke|parameter)\s?name=|tool_calls?\s*>|function_calls?\s*>|<function=|\[TOOL_CALLS\]|<\|[a-zA-Z_]{2,24}\|>",
     re.IGNORECASE,
 )
 _BAR = re.compile("[｜▁]")
