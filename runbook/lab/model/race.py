@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BATCHES = range(32, 129)
 """Batch sizes that race: below 32 the index kernel is done in time, above 128 the graph is not used."""
 
-TOKENS_A_STRIKE = 8_000
+TOKENS_A_STRIKE = 4_800
 """One strike in so many tokens, calibrated with benchmarks/lab_race.py: 15–18 % of 60 × 4 sessions come out corrupt."""
 
 DSML, THINK, THINK_END, ASSISTANT, USER = 128825, 128821, 128822, 128804, 128803
@@ -42,7 +42,7 @@ class Splice:
 
 def foreign(plan: Sequence[int], other: Sequence[int], at: int, random: random.Random) -> Splice:
     """Tokens of another request's answer at the same place, else at its beginning."""
-    length = random.randint(3, 12)
+    length = random.randint(6, 16)
     taken = other[at : at + length] or other[:length]
     return Splice(at, len(taken), tuple(taken))
 
@@ -55,13 +55,13 @@ def flood(plan: Sequence[int], other: Sequence[int], at: int, random: random.Ran
 
 def scramble(plan: Sequence[int], other: Sequence[int], at: int, random: random.Random) -> Splice:
     """A few tokens from anywhere in the vocabulary."""
-    length = random.randint(1, 4)
+    length = random.randint(2, 6)
     return Splice(at, length, tuple(random.choices(_WORDS, k=length)))
 
 
 def drop(plan: Sequence[int], other: Sequence[int], at: int, random: random.Random) -> Splice:
     """A few tokens lost."""
-    return Splice(at, random.randint(1, 4), ())
+    return Splice(at, random.randint(3, 10), ())
 
 
 def swap_marker(plan: Sequence[int], other: Sequence[int], at: int, random: random.Random) -> Splice:
