@@ -41,6 +41,7 @@ class Server:
         self._requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._sending = threading.Lock()
         self._ended = threading.Event()
+        self._finished = threading.Event()
 
     def serve(self, incoming: Iterator[Any]) -> int:
         """Answer until the link ends; the exit code. A defect of ours is answered, and ends the helper."""
@@ -51,6 +52,7 @@ class Server:
             if request:
                 self._answer(request)
         self._session.close()
+        self._finished.set()
         return 0
 
     def _answer(self, request: dict[str, Any]) -> None:
@@ -58,6 +60,7 @@ class Server:
             self.send(answer(request, self._session))
         except BaseException as error:
             self.send(defect(request, error))
+            self._finished.set()
             raise
 
     def send(self, document: Any) -> None:
@@ -87,8 +90,8 @@ class Server:
         while not self._ended.wait(1.0):
             if self._clock() - self._heard_at > self._silence_s:
                 self._end()
-        time.sleep(_FINISH_S)
-        os._exit(1)
+        if not self._finished.wait(_FINISH_S):
+            os._exit(1)
 
     def _end(self) -> None:
         """No more calls; the jobs stop at once, which also ends a poll that waits for one."""

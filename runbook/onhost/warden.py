@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import time
 
 from runbook.onhost import cgroups, kernel
@@ -39,8 +40,11 @@ def _become_helper(helper: Callable[[], int], warden: int) -> NoReturn:
     try:
         kernel.die_with(warden, signal.SIGTERM)
         code = helper()
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        raise
     finally:
-        # Whatever happened, the child never runs on into its parent's code. A traceback is on stderr by now.
+        # Whatever happened, the child never runs on into its parent's code.
         os._exit(code)
 
 

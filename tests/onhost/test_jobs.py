@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from runbook.errors import MissingOnHostError, PreflightError
 from runbook.ssh import InProcessWire
+from tests.onhost.helper import alive, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.real
 
@@ -38,23 +38,6 @@ def to_the_end(wire: InProcessWire, job: str) -> dict[str, Any]:
         if answer["exit"] is not None:
             return {"lines": lines, "stderr": stderr, "exit": answer["exit"]}
     raise AssertionError("the job did not end")
-
-
-def eventually(holds: Callable[[], bool], within_s: float = 20.0) -> bool:
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        if holds():
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def test_lines_stderr_and_exit_arrive(running: InProcessWire) -> None:
