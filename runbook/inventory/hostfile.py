@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.errors import HostFileError, UnknownHostError
 from runbook.inventory.nodes import Node, Position, Problem, Scalar, Table, merged, whereabouts, without_nulls
-from runbook.inventory.reading import decoded, read
+from runbook.inventory.reading import SIZE_MAX_BYTES, decoded, read
 from runbook.inventory.templating import filled
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ def _stems(directory: Path) -> tuple[str, ...]:
 
 def _bytes(path: Path, source: str) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(SIZE_MAX_BYTES + 1)
     except OSError as error:
         raise HostFileError([f"{source}: cannot be read: {error.strerror}"]) from error
 

@@ -27,7 +27,7 @@ def decoded(raw: bytes, source: str) -> str:
     Raises HostFileError for a file over 256 KiB, bytes that are not UTF-8, and control characters.
     """
     if len(raw) > SIZE_MAX_BYTES:
-        raise _refused(Position(source, 1, 1), f"is {len(raw)} bytes long, at most {SIZE_MAX_BYTES} are read")
+        raise _refused(Position(source, 1, 1), f"is longer than {SIZE_MAX_BYTES} bytes")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
