@@ -237,7 +237,7 @@ def _splices(draft: _Draft) -> list[Splice]:
     for index, tokens in draft.operands.items():
         splices += removal.of_operands(script.source, script.statements[index], tokens)
     if launch:
-        splices += removal.of_launch_words(launch, draft.launch_words)
+        splices += removal.of_launch_words(script.source, launch, draft.launch_words)
     if launch and launch.room is not None and draft.env_words:
         text = "".join(draft.env_words).encode("utf-8", "surrogateescape")
         splices.append(Splice(launch.room, launch.room, text))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell.sites import Site
-from runbook.edits.shell.traversal import FUNCTION, SUBSHELL
+from runbook.edits.shell.traversal import BACKGROUND, FUNCTION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +134,7 @@ _TOOLS = frozenset(
         "tput",
     }
 )
-_SHALLOW = frozenset({"", "&&", "||", "a pipeline", "time"})
+_SHALLOW = frozenset({"", BACKGROUND, "&&", "||", "a pipeline", "time"})
 # Wrapper → its options that take a word of their own, and how many plain words it takes before the command.
 _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
     "exec": (frozenset({"-a"}), 0),
@@ -207,25 +207,24 @@ def find(statements: Sequence[Statement]) -> Launch | None:
     for index, statement in enumerate(statements):
         for command in statement.commands:
             if command.where in _SHALLOW and command.words[0].text == "exec" and len(command.words) > 1:
-                return _read(index, statement, command)
+                return _read(index, command)
     for index in range(len(statements) - 1, -1, -1):
         commands = [c for c in statements[index].commands if not c.where.startswith(FUNCTION)]
         launching = [command for command in commands if not _is_tool(command)]
         if launching:
-            return _read(index, statements[index], launching[0])
+            return _read(index, launching[0])
     return None
 
 
 def _is_tool(command: Command) -> bool:
     text = command.words[0].text
-    return text is not None and (text == "exec" or text.rpartition("/")[2] in _TOOLS)
+    redirects = text == "exec" and len(command.words) == 1
+    return text is not None and (redirects or text.rpartition("/")[2] in _TOOLS)
 
 
-def _read(index: int, statement: Statement, command: Command) -> Launch:
-    words, where = command.words, command.where
+def _read(index: int, command: Command) -> Launch:
     # a plain command sent to the background still gets the shell's environment, and its own
-    background = where == SUBSHELL and len(statement.commands) == 1 and command.start == statement.span[0]
-    where = "" if background else where
+    words, where = command.words, "" if command.where == BACKGROUND else command.where
     if where not in _SHALLOW:
         return Launch(index, words[0].line, where=where)
     reading = _Reading(sites=list(command.prefix))
@@ -319,7 +318,7 @@ def _read_env(words: tuple[Word, ...], at: int, reading: _Reading) -> int:
 def _may_assign(words: tuple[Word, ...], at: int) -> bool:
     """Whether a dynamic word after env may be assignments instead of the command."""
     word = words[at]
-    if word.text is not None or re.fullmatch(r'"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?[^"@*]*"', word.raw):
+    if word.text is not None or re.fullmatch(r'"[^@*]*"', word.raw):
         return False
     followed = at + 1 < len(words) and (words[at + 1].text or "").startswith("-")
     return not followed or "[@]" in word.raw or "[*]" in word.raw

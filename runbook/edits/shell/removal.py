@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell.splices import Splice
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from runbook.edits.shell.launch import Launch
     from runbook.edits.shell.statements import Operands, Statement
     from runbook.edits.shell.words import Span
+
+_BLANK = re.compile(rb"(?:[ \t]|\\\n)*")
 
 
 def of_operands(source: bytes, statement: Statement, tokens: Collection[Span]) -> Iterator[Splice]:
@@ -41,16 +44,23 @@ def _some(operands: Operands, gone: set[Span]) -> Iterator[Splice]:
             yield Splice(spans[position - 1][1] if position else operands.keyword_end, span[1])
 
 
-def of_launch_words(launch: Launch, tokens: Collection[Span]) -> Iterator[Splice]:
+def of_launch_words(source: bytes, launch: Launch, tokens: Collection[Span]) -> Iterator[Splice]:
     """Splices that take prefix or env assignments out of the launching command."""
     ends = [word.span[1] for word in launch.words]
     prefix = [site.token for site in launch.sites if site.where == "prefix"]
     for span in sorted(tokens):
         if span in prefix:
             following = prefix[prefix.index(span) + 1 :]
-            yield Splice(span[0], following[0][0] if following else launch.words[0].span[0])
+            next_start = following[0][0] if following else launch.words[0].span[0]
+            blank = _BLANK.fullmatch(source, span[1], next_start)
+            yield Splice(span[0], next_start if blank else span[1])
         else:
-            yield Splice(ends[ends.index(span[1]) - 1], span[1])
+            yield Splice(lead(source, ends[ends.index(span[1]) - 1], span[0]), span[1])
+
+
+def lead(source: bytes, before: int, start: int) -> int:
+    """Where taking out a word begins: after the word before it, unless a redirection stands between."""
+    return before if _BLANK.fullmatch(source, before, start) else start
 
 
 def of_statement(source: bytes, statement: Statement) -> Splice:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell import sites as sites_of
-from runbook.edits.shell.traversal import FUNCTION, SUBSHELL, simple_commands
+from runbook.edits.shell.traversal import BACKGROUND, FUNCTION, SUBSHELL, simple_commands
 from runbook.edits.shell.words import end, line, raw, span, start, words
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _IDLE = frozenset(
     {"set", "shopt", "ulimit", "umask", "cd", "echo", "printf", "mkdir", "trap", ":", "true", "unset"}
 )
+
+# Where an assignment stays in a process of its own
+HIDDEN = (SUBSHELL, BACKGROUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,6 @@ class Command:
     words: tuple[Word, ...]
     prefix: tuple[Site, ...]
     where: str
-
-    @property
-    def start(self) -> int:
-        return (self.prefix[0].token if self.prefix else self.words[0].span)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def of_node(source: bytes, node: Node, seen: Survey, before: int | None, after: 
     simple = list(simple_commands(node))
     commands = tuple(_commands(source, simple))
     sites = tuple(_sites(source, simple, commands))
-    shown = tuple(site for site in sites if site.where != SUBSHELL)
+    shown = tuple(site for site in sites if site.where not in HIDDEN)
     plain = bool(simple) and simple[0][0] is node and not simple[0][1]
     first = commands[0].words[0].text if plain and commands else None
     operands = _operands(node["Cmd"], shown, commands) if plain else None
@@ -118,7 +117,7 @@ def of_node(source: bytes, node: Node, seen: Survey, before: int | None, after: 
         first=first,
         operands=operands,
         sites=shown + tuple(_written(node, seen)),
-        hidden=tuple(site for site in sites if site.where == SUBSHELL),
+        hidden=tuple(site for site in sites if site.where in HIDDEN),
         commands=commands,
         reads=frozenset(seen.reads),
         mentions=frozenset(seen.mentions),
@@ -207,7 +206,7 @@ def _options(commands: Sequence[Command]) -> Options:
     switched: dict[str, bool] = {}
     for command in commands:
         texts = [word.text or "" for word in command.words]
-        if texts[0] == "set" and not command.where.startswith((SUBSHELL, FUNCTION)):
+        if texts[0] == "set" and not command.where.startswith((*HIDDEN, FUNCTION)):
             switched |= _switched(texts)
     return Options(switched.get("allexport"), switched.get("nounset"))
 

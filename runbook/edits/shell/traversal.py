@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from runbook.edits.shell.parser import Node
 
-SUBSHELL, FUNCTION = "a subshell", "the function"
+SUBSHELL, BACKGROUND, FUNCTION = "a subshell", "the background", "the function"
 # Positions and texts, which hold nothing to look into
 _LEAVES = frozenset(
     {"Pos", "End", "ValuePos", "ValueEnd", "Position", "OpPos", "Left", "Right", "Semicolon", "Comments"}
@@ -34,11 +34,12 @@ def simple_commands(statement: Node, where: str = "") -> Iterator[tuple[Node, st
     command = statement.get("Cmd")
     if command is None:
         return
+    simple = command["Type"] in ("CallExpr", "DeclClause")
     if statement.get("Background"):
-        where = _within(where, SUBSHELL)
+        where = BACKGROUND if simple and not where else _within(where, SUBSHELL)
     elif statement.get("Negated"):
         where = _within(where, "a negation")
-    if command["Type"] in ("CallExpr", "DeclClause"):
+    if simple:
         yield statement, where
         return
     for child, construct in _children(command):

@@ -1,0 +1,193 @@
+"""`Environment=` in unit files and drop-ins, with systemd's quoting; after such an edit systemd needs a daemon-reload."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from runbook.edits.systemd.requests import NAME, check, check_text, newline_of
+from runbook.edits.systemd.unit_file import parse, quote, words
+from runbook.errors import EditRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from runbook.edits.systemd.unit_file import Setting, Word
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One `name=value` of an `Environment=` line; `value` is None where a specifier (`%h`) decides it."""
+
+    name: str
+    value: str | None
+    line: int
+    word: Word
+    setting: Setting
+
+
+@dataclass(frozen=True, slots=True)
+class DropIn:
+    """What a unit file or drop-in says of the environment.
+
+    `values` is what its `Environment=` lines leave, None where a specifier decides. `resets`: an empty `Environment=`
+    drops what files read before this one set. `files` are its EnvironmentFile= paths, `removed` the names its
+    UnsetEnvironment= takes away, `passed` those its PassEnvironment= takes from the manager. `unread` are lines
+    systemd cannot read to their end.
+    """
+
+    values: Mapping[str, str | None]
+    assignments: tuple[Assignment, ...]
+    resets: bool
+    files: tuple[str, ...]
+    removed: tuple[str, ...]
+    passed: tuple[str, ...]
+    unread: tuple[int, ...]
+
+
+def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] = ()) -> str:
+    """The file with each name of `set` given its value once in [Service], and each of `unset` taken away.
+
+    Raises EditRefusedError where the file itself takes the name away, or has a line systemd cannot read.
+    """
+    check(set, unset)
+    found = read(text)
+    _refuse(found, set)
+    if _holds(found, set, unset):
+        return text
+    if found.unread:
+        raise EditRefusedError(
+            "systemd cannot read this line to its end; mend its quotes first", line=found.unread[0]
+        )
+    edited = _applied(text, [*_removed(text, found, set, unset), *_rewritten(found, set)])
+    edited = _added(edited, {name: value for name, value in set.items() if name not in found.values})
+    after = read(edited)
+    others = [{n: v for n, v in f.values.items() if n not in set and n not in unset} for f in (found, after)]
+    if not _holds(after, set, unset) or others[0] != others[1] or found.resets != after.resets:
+        raise EditRefusedError("could not prove the edit; edit the file by hand")
+    return edited
+
+
+def read(text: str) -> DropIn:
+    """What a unit file or drop-in says of the environment of its service."""
+    check_text(text)
+    settings, _ = parse(text)
+    service = [setting for setting in settings if setting.section == "Service"]
+    environment = [setting for setting in service if setting.key == "Environment"]
+    resets = [position for position, setting in enumerate(environment) if not setting.value]
+    current = environment[resets[-1] + 1 :] if resets else environment
+    assignments = tuple(assignment for setting in current for assignment in _assignments(setting))
+    return DropIn(
+        values={assignment.name: assignment.value for assignment in assignments},
+        assignments=assignments,
+        resets=bool(resets),
+        files=tuple(
+            setting.value for setting in service if setting.key == "EnvironmentFile" and setting.value
+        ),
+        removed=tuple(_listed(service, "UnsetEnvironment")),
+        passed=tuple(_listed(service, "PassEnvironment")),
+        unread=tuple(setting.line for setting in environment if not words(setting)[1]),
+    )
+
+
+_Splice = tuple[int, int, str]
+
+
+def _applied(text: str, splices: Sequence[_Splice]) -> str:
+    for start, end, new in sorted(splices, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _rewritten(found: DropIn, wanted: Mapping[str, str]) -> Iterator[_Splice]:
+    """The last assignment of each wanted name, where its value is another."""
+    for name, assignment in {a.name: a for a in found.assignments}.items():
+        if name in wanted and assignment.value != wanted[name]:
+            yield assignment.word.start, assignment.word.end, quote(f"{name}={wanted[name]}")
+
+
+def _removed(
+    text: str, found: DropIn, wanted: Mapping[str, str], unwanted: Collection[str]
+) -> Iterator[_Splice]:
+    """Unwanted names and repetitions of wanted ones; a line left empty goes, for alone it would reset everything."""
+    last = {assignment.name: assignment for assignment in found.assignments}
+    gone: dict[Setting, list[Word]] = {}
+    for assignment in found.assignments:
+        repeated = assignment.name in wanted and last[assignment.name] is not assignment
+        if assignment.name in unwanted or repeated:
+            gone.setdefault(assignment.setting, []).append(assignment.word)
+    for setting, taken in gone.items():
+        every = words(setting)[0]
+        if len(taken) == len(every):
+            yield setting.start, setting.end, ""
+        else:
+            yield from (_word_removed(text, every, every.index(word), taken) for word in taken)
+
+
+def _word_removed(text: str, every: Sequence[Word], at: int, taken: Sequence[Word]) -> _Splice:
+    """A word with the blanks before it, or after it where all before it go too."""
+    word = every[at]
+    if all(before in taken for before in every[:at]):
+        start, end = word.start, every[at + 1].start
+        between = text[word.end : end]
+    else:
+        start, end = every[at - 1].end, word.end
+        between = text[start : word.start]
+    comments = re.search(r"^[ \t]*[#;]", between, re.MULTILINE)
+    return (word.start, word.end, "") if comments else (start, end, "")
+
+
+def _added(text: str, wanted: Mapping[str, str]) -> str:
+    """The text with a line for each name after the last `Environment=` of [Service], else at that section's end."""
+    if not wanted:
+        return text
+    newline = newline_of(text)
+    lines = "".join(f"Environment={quote(f'{name}={value}')}{newline}" for name, value in wanted.items())
+    settings, sections = parse(text)
+    service = [setting for setting in settings if setting.section == "Service"]
+    ends = [setting.end for setting in service if setting.key == "Environment"] or [s.end for s in service]
+    headers = [section.after for section in sections if section.name == "Service"]
+    at = max(ends or headers, default=None)
+    if at is None:
+        at, lines = len(text), f"{newline if text.strip() else ''}[Service]{newline}{lines}"
+    begin = newline if at and not text[:at].endswith(("\n", "\r")) else ""
+    return text[:at] + begin + lines + text[at:]
+
+
+def _assignments(setting: Setting) -> Iterator[Assignment]:
+    found, _ = words(setting)
+    for word in found:
+        name, equals, value = word.text.partition("=")
+        if equals and NAME.match(name):
+            yield Assignment(name, _resolved(value), setting.line, word, setting)
+
+
+def _resolved(value: str) -> str | None:
+    """The value with `%%` read as `%`; None where a specifier stands in it."""
+    if re.search(r"(?<!%)(?:%%)*%[A-Za-z]", value):
+        return None
+    return value.replace("%%", "%")
+
+
+def _listed(settings: Sequence[Setting], key: str) -> Iterator[str]:
+    """The names a list setting leaves; an empty one drops those before it."""
+    names: list[str] = []
+    for setting in settings:
+        if setting.key == key:
+            names = [*names, *(word.text for word in words(setting)[0])] if setting.value else []
+    yield from names
+
+
+def _refuse(found: DropIn, wanted: Mapping[str, str]) -> None:
+    for name in wanted:
+        if name in {removed.partition("=")[0] for removed in found.removed}:
+            raise EditRefusedError(f"UnsetEnvironment= of this file takes {name} away; remove it there first")
+
+
+def _holds(found: DropIn, wanted: Mapping[str, str], unwanted: Collection[str]) -> bool:
+    right = all(found.values.get(name) == value for name, value in wanted.items())
+    return right and not any(name in found.values for name in unwanted)

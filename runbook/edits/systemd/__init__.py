@@ -1,0 +1,1 @@
+"""systemd's own file syntaxes: environment files and unit files."""
