@@ -106,7 +106,7 @@ def _status(status: Mapping[str, Any]) -> list[str]:
         )
     if (inflight := status["inflight"]) is not None:
         lines.append(
-            f"INTERRUPTED: rollout {inflight.get('rollout')} by {inflight.get('user')} stopped at step {inflight.get('step')}; "
+            f"INTERRUPTED: rollout {inflight.get('rollout')} by {inflight.get('who')} stopped after step {inflight.get('step')}; "
             "the next deploy or rollback settles it"
         )
     return lines

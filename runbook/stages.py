@@ -47,12 +47,7 @@ def confirm(work: Work) -> None:
 def lock(work: Work, action: str) -> None:
     """Take the host's deploy lock, naming ourselves; raises LockedError naming who holds it."""
     with work.run.step("lock"):
-        holder = {
-            **work.operator,
-            "action": action,
-            "rollout": work.rollout,
-            "since": work.now().isoformat(timespec="seconds"),
-        }
+        holder = {**_who(work), "step": action}
         work.wire.call("lock", state=work.host.state, holder=holder)
 
 
@@ -210,14 +205,12 @@ def _save(
 
 def inflight(work: Work, step: str, *, back_to: str) -> None:
     """Mark on the host what is under way, so that the next run can finish or undo it."""
-    doc = {
-        "rollout": work.rollout,
-        "step": step,
-        "parent": back_to,
-        **work.operator,
-        "since": work.now().isoformat(timespec="seconds"),
-    }
-    work.wire.call("inflight", state=work.host.state, doc=doc)
+    work.wire.call("inflight", state=work.host.state, doc={**_who(work), "step": step, "parent": back_to})
+
+
+def _who(work: Work) -> dict[str, Any]:
+    who = f"{work.operator.get('user')}@{work.operator.get('host')}"
+    return {"who": who, "since": work.now().isoformat(timespec="seconds"), "rollout": work.rollout}
 
 
 def restart(work: Work, plan: Plan) -> None:
@@ -233,6 +226,7 @@ def _restart_one(work: Work, item: Restart, wanted: plans.Environment) -> None:
     unit = work.host.unit(item.role)
     with work.run.step(f"restart {item.role}", budget_s=work.host.wait.health.total_s) as step:
         step.progress(item.why)
+        work.at(step.name)
         before = int(work.wire.call("unit_restart", unit=item.unit)["before"] or 0)
         found = verify.wait_up(work, unit, step, replaced_pid=before)
         if found.outcome is Outcome.PASS:

@@ -205,6 +205,7 @@ def validate(work: Work, jobs: Jobs, spec: Validation, measured: Measured, watch
     """Run and judge one validation; its document goes to `measured`, its findings to the run."""
     kind = command if isinstance(spec, Command) else sessions
     with work.run.step(f"validate {spec.name}", budget_s=spec.timeout_s) as step:
+        work.at(step.name)
         try:
             result = kind.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
         except MeasureError as error:
@@ -238,6 +239,7 @@ def measure_bench(
     spec = work.host.bench
     assert spec is not None
     with work.run.step("bench", budget_s=spec.budget_s) as step:
+        work.at(step.name)
         try:
             result = bench.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
         except MeasureError as error:

@@ -146,8 +146,12 @@ class FakeHost:
 
     def _lock(self, state: str, holder: Mapping[str, Any]) -> dict[str, Any]:
         if self.lock:
-            raise LockedError(f"held by {self.lock['user']}")
+            raise LockedError(f"held by {self.lock['who']}")
         self.lock = dict(holder)
+        return {}
+
+    def _lock_step(self, step: str) -> dict[str, Any]:
+        self.lock["step"] = step
         return {}
 
     def _inflight(self, state: str, doc: Any) -> dict[str, Any]:

@@ -194,7 +194,7 @@ def test_a_unit_that_crashes_under_load_fails_the_deploy() -> None:
 
 def test_a_held_lock_ends_the_deploy_before_anything_is_written() -> None:
     fake = a_host()
-    fake.lock = {"user": "bob"}
+    fake.lock = {"who": "bob"}
     before = dict(fake.files)
     story = rollout.deploy(work_on(fake), Options())
     assert (story.exit_code, fake.files) == (6, before)
@@ -226,9 +226,14 @@ def test_live_traffic_is_not_loaded_without_being_asked() -> None:
     assert len(deploy(a_host(host=live), options=Options(load=True)).measured.validations) == 2
 
 
+def check(fake: FakeHost) -> rollout.Story:
+    fake.mode, fake.lock = "running", None
+    return rollout.check(work_on(fake), Options())
+
+
 def test_verify_names_the_drift_and_exits_5_when_all_else_is_well() -> None:
     fake = a_host()
-    story = rollout.check(work_on(fake), Options())
+    story = check(fake)
     assert story.exit_code == 5
     bad = [finding.message for finding in story.findings if finding.outcome.value == "fail"]
     assert any(OVERLAP in message for message in bad)
@@ -239,14 +244,14 @@ def test_verify_names_the_drift_and_exits_5_when_all_else_is_well() -> None:
 def test_verify_passes_after_a_deploy() -> None:
     fake = a_host()
     deploy(fake)
-    assert rollout.check(work_on(fake), Options()).exit_code == 0
+    assert check(fake).exit_code == 0
 
 
 def test_verify_of_a_dead_worker_sends_no_chat_and_no_load() -> None:
     fake = a_host()
     deploy(fake)
     fake.units["decode.service"].active = "failed"
-    story = rollout.check(work_on(fake), Options())
+    story = check(fake)
     assert story.exit_code == 1
     assert story.measured.validations == []
     assert not any(finding.check == "ready" for finding in story.findings)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from runbook import lab
+from tests.endtoend.story import ROOT, Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def _lab_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    directory = tmp_path_factory.mktemp("desk")
+    (directory / "hosts").mkdir()
+    shutil.copy(ROOT / "hosts" / "lab.yml", directory / "hosts" / "lab.yml")
+    lab.up(directory / ".lab", say=print, usual_ports=False)
+    yield Desk(directory)
+    lab.down(directory / ".lab")
+
+
+@pytest.fixture
+def before(_lab_desk: Desk) -> Desk:
+    """A lab in its before state: stale flag in both scripts, fix missing, no release."""
+    lab.up(_lab_desk.directory / ".lab", say=print, usual_ports=False, reset=True)
+    return _lab_desk
+
+
+@pytest.fixture
+def fixed(before: Desk) -> Desk:
+    """A lab after a deploy without load."""
+    document = before.document("deploy", "--skip-validation")
+    assert document["exit_code"] == 0, document
+    return before

@@ -1,0 +1,139 @@
+"""Each path of a rollout once on the real lab: SSH, helper, units, router, load."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.endtoend.story import Desk, reached
+
+pytestmark = pytest.mark.real
+
+OVERLAP, TOPK = b"export SGLANG_OPT_USE_MULTI_STREAM_OVERLAP=0", b"SGLANG_OPT_USE_TOPK_V2"
+
+
+def test_the_whole_story_verify_deploy_again_wrong_flag_rollback(before: Desk) -> None:
+    old = before.scripts
+
+    verified = before.document("verify")
+    assert verified["exit_code"] == 1
+    failures = [finding["message"] for finding in verified["findings"] if finding["outcome"] == "fail"]
+    assert any("SGLANG_OPT_USE_TOPK_V2" in message for message in failures)
+    assert any("SGLANG_OPT_USE_MULTI_STREAM_OVERLAP" in message for message in failures)
+    assert any("sessions corrupt" in message for message in failures)
+    assert before.scripts == old
+
+    deployed = before.document("deploy")
+    assert deployed["exit_code"] == 0, deployed["findings"]
+    assert OVERLAP in before.scripts["serve_dsv4_decode.sh"]
+    assert TOPK not in b"".join(before.scripts.values())
+    lines = [line for run in deployed["validations"] for line in run["lines"]]
+    assert "CORRUPTION sessions: 0/80 = 0%" in lines
+    assert "CORRUPTION sessions: 0/60 = 0%" in lines
+    assert [run["counts"] for run in deployed["validations"][:2]] == [{"maxrounds": 80}, {"maxrounds": 60}]
+    assert deployed["bench"]["comparison"] is not None
+    assert deployed["audit"]["seq"] == 2
+
+    again = before.document("plan")
+    assert (again["plan"]["changes"], again["plan"]["restarts"]) == ([], [])
+
+    good = before.scripts
+    wrong = before.document("deploy", "--set", "SGLANG_OPT_USE_MULTI_STREAM_OVERLAP=1", "--yes")
+    assert wrong["exit_code"] == 1
+    assert wrong["rolled_back_to"] == deployed["release"]
+    assert before.scripts == good
+
+    back = before.document("rollback")
+    assert back["exit_code"] == 0, back
+    assert before.scripts == old
+
+
+def test_a_dry_run_changes_nothing_and_leaves_no_state(before: Desk) -> None:
+    old = before.scripts
+    document = before.document("deploy", "--dry-run")
+    assert document["exit_code"] == 0
+    assert document["plan"]["changes"]
+    assert (before.scripts, before.state.exists()) == (old, False)
+
+
+def test_the_plan_shown_is_the_plan_deployed(before: Desk) -> None:
+    assert before.document("plan")["plan"] == before.document("deploy", "--skip-validation")["plan"]
+
+
+def test_a_second_deploy_has_nothing_to_do(fixed: Desk) -> None:
+    scripts = fixed.scripts
+    document = fixed.document("deploy", "--skip-validation")
+    assert (document["plan"]["changes"], document["plan"]["restarts"]) == ([], [])
+    assert (document["exit_code"], fixed.scripts) == (0, scripts)
+
+
+def test_a_held_lock_ends_a_second_deploy_with_the_holders_name(before: Desk) -> None:
+    with before.start("deploy", "--skip-validation", "--verbose") as first:
+        assert reached(first, "restart prefill …")
+        second = before.document("deploy", "--skip-validation")
+        first.communicate(timeout=60)
+    assert (first.returncode, second["exit_code"]) == (0, 6)
+    assert "now at: restart prefill" in second["error"]
+
+
+STEPS = [
+    "lock",
+    "observe again",
+    "save what is there",
+    "write",
+    "restart prefill",
+    "restart decode",
+    "ready",
+    "verdict",
+]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_ctrl_c_leaves_old_or_new_bytes_no_lock_and_the_next_deploy_ends_right(
+    before: Desk, step: str
+) -> None:
+    old = before.scripts
+    with before.start("deploy", "--skip-validation", "--verbose") as process:
+        assert reached(process, f" {step} …")
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=60)
+    assert process.returncode in (130, 0), told
+    stopped = before.scripts
+    assert before.lock_is_free()
+    assert before.document("deploy", "--skip-validation")["exit_code"] == 0
+    assert stopped in (old, before.scripts)
+    assert before.document("status")["status"]["inflight"] is None
+
+
+def test_kill_of_the_controller_mid_restart_is_told_by_status_and_healed_by_the_next_deploy(
+    before: Desk,
+) -> None:
+    with before.start("deploy", "--skip-validation", "--verbose") as process:
+        assert reached(process, "restart prefill …")
+        process.kill()
+    assert before.lock_is_free(within_s=60)
+    told = before.document("status")["status"]["inflight"]
+    assert told["step"] == "write"
+    assert before.document("deploy", "--skip-validation")["exit_code"] == 0
+    assert before.document("status")["status"]["inflight"] is None
+
+
+def test_an_unknown_host_lists_the_known_ones(before: Desk) -> None:
+    code, text = before.invoke("verify", "--host", "gpu9")
+    assert code == 2
+    assert "gpu9" in text
+    assert "lab" in text
+
+
+def test_a_missing_script_is_named_and_nothing_is_changed(before: Desk) -> None:
+    script = before.directory / ".lab" / "host" / "root" / "serve_dsv4_decode.sh"
+    content = script.read_bytes()
+    script.unlink()
+    try:
+        document = before.document("deploy", "--skip-validation")
+    finally:
+        script.write_bytes(content)
+        script.chmod(0o755)
+    assert document["exit_code"] == 2
+    assert "serve_dsv4_decode.sh" in document["error"]
