@@ -83,6 +83,8 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
     splices = changes.plan(found, set, unset)
     if not splices:
         return text
+    if collide(splices) and not (set and unset):
+        raise EditRefusedError("the places to change overlap; put each assignment on a line of its own")
     if collide(splices):
         return edit(edit(text, unset=unset), set=set)
     edited = apply(source, splices)

@@ -234,8 +234,8 @@ def _splices(draft: _Draft) -> list[Splice]:
     found = draft.found
     script, launch = found.script, found.launch
     splices = list(draft.splices)
-    for index, tokens in draft.operands.items():
-        splices += removal.of_operands(script.source, script.statements[index], tokens)
+    taken = [(script.statements[index], tokens) for index, tokens in sorted(draft.operands.items())]
+    splices += removal.of_operands(script.source, taken)
     if launch:
         splices += removal.of_launch_words(script.source, launch, draft.launch_words)
     if launch and launch.room is not None and draft.env_words:

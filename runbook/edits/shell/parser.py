@@ -86,7 +86,10 @@ def statements(source: bytes) -> list[Node]:
         raise _refused(
             "the shell parser", done.stderr.decode("utf-8", "replace"), r"(?:<standard input>:)?(\d+):\d+: "
         )
-    tree: Node = json.loads(printed)
+    try:
+        tree: Node = json.loads(printed)
+    except RecursionError as error:
+        raise EditRefusedError("the script is nested too deeply; edit it by hand") from error
     return tree.get("Stmts") or []
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell.splices import Splice
 from runbook.errors import EditRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from runbook.edits.shell.launch import Launch
     from runbook.edits.shell.statements import Operands, Statement
@@ -18,18 +19,37 @@ if TYPE_CHECKING:
 _BLANK = re.compile(rb"(?:[ \t]|\\\n)*")
 
 
-def of_operands(source: bytes, statement: Statement, tokens: Collection[Span]) -> Iterator[Splice]:
-    """Splices that take operands out of a declaration, assignment or unset; the whole statement when none is left."""
-    operands, gone = statement.operands, set(tokens)
-    if statement.redirected or operands is None:
-        raise EditRefusedError(
-            "the assignment shares its statement with redirections or operators; put it on a line of its own",
-            line=statement.line,
-        )
-    if gone == set(operands.spans):
-        yield of_statement(source, statement)
-    else:
-        yield from _some(operands, gone)
+def of_operands(source: bytes, taken: Sequence[tuple[Statement, Collection[Span]]]) -> Iterator[Splice]:
+    """Splices that take operands out of declarations, assignments and unsets, given in the script's order.
+
+    A statement of which nothing is left goes as a whole.
+    """
+    emptied: list[Statement] = []
+    for statement, tokens in taken:
+        operands, gone = statement.operands, set(tokens)
+        if statement.redirected or operands is None:
+            raise EditRefusedError(
+                "the assignment shares its statement with redirections or operators; put it on a line of its own",
+                line=statement.line,
+            )
+        if gone == set(operands.spans):
+            emptied.append(statement)
+        else:
+            yield from _some(operands, gone)
+    yield from (_of_statement(source, statement) for statement in _joined(source, emptied))
+
+
+def _joined(source: bytes, emptied: Sequence[Statement]) -> list[Statement]:
+    """The statements, neighbours on one line taken together."""
+    joined: list[Statement] = []
+    for statement in emptied:
+        last = joined[-1] if joined else None
+        if last and last.after == statement.span[0] and b"\n" not in source[last.span[1] : last.after]:
+            span = (last.span[0], statement.span[1])
+            joined[-1] = replace(last, span=span, body_end=statement.body_end, after=statement.after)
+        else:
+            joined.append(statement)
+    return joined
 
 
 def _some(operands: Operands, gone: set[Span]) -> Iterator[Splice]:
@@ -63,7 +83,7 @@ def lead(source: bytes, before: int, start: int) -> int:
     return before if _BLANK.fullmatch(source, before, start) else start
 
 
-def of_statement(source: bytes, statement: Statement) -> Splice:
+def _of_statement(source: bytes, statement: Statement) -> Splice:
     """The splice that takes a whole statement out, with its line when nothing else stands on it."""
     start, end = statement.span
     line_start = source.rfind(b"\n", 0, start) + 1
