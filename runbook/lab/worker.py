@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from runbook.lab.model.batch import CHUNKS_S, Batch, Pace
+from runbook.lab.model.batch import CHUNKS_S, UNCAPTURED_COST, Batch, Pace
 from runbook.lab.model.counters import Counters
 from runbook.lab.model.endpoint import Endpoint
 from runbook.lab.model.engine import ROLES, Engine, Serving
@@ -27,11 +27,13 @@ from runbook.lab.model.switches import Switches, read_switches
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
     from typing import Any
 
+    from runbook.lab.model.sequence import Sequence as Running
+
 DRAIN_S = 0.5
-PACE_TOK_S = 250.0
+PACE_TOK_S = 300.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,6 +63,9 @@ def parse_arguments(argv: Sequence[str] | None) -> tuple[Serving, float]:
     parser.add_argument(
         "--start-delay-s", type=float, default=0.0, help="seconds of 503 after the port is open"
     )
+    parser.add_argument(
+        "--disable-cuda-graph", action="store_true", help="no race without capture, and slower"
+    )
     found = vars(parser.parse_args(argv))
     delay = found.pop("start_delay_s")
     return Serving(**found), delay
@@ -87,13 +92,23 @@ async def serve(
 
 
 def build(serving: Serving, switches: Switches) -> Engine:
-    """The engine with its batch, wired as the switches say."""
+    """The engine with its batch, wired as command line and environment say."""
     counters = Counters()
-    pace = Pace(serving.pace_tok_s, overlap=switches.overlap, slow=switches.slow)
-    race = Race(random.Random(switches.seed))
-    strike = race.strike if switches.races else never
-    batch = Batch(pace, counters, strike, chunks_s=serving.chunks_s)
-    return Engine(serving, switches, batch, counters)
+    pace, strike = pace_of(serving, switches), strike_of(serving, switches)
+    return Engine(serving, switches, Batch(pace, counters, strike, chunks_s=serving.chunks_s), counters)
+
+
+def pace_of(serving: Serving, switches: Switches) -> Pace:
+    """How long steps take: overlap off and no graph capture both cost."""
+    slow = switches.slow * (UNCAPTURED_COST if serving.disable_cuda_graph else 1.0)
+    return Pace(serving.pace_tok_s, overlap=switches.overlap, slow=slow)
+
+
+def strike_of(serving: Serving, switches: Switches) -> Callable[[list[Running]], None]:
+    """The race, where the switches allow it and the decode graph is captured; else `never`."""
+    if serving.disable_cuda_graph or not switches.races:
+        return never
+    return Race(random.Random(switches.seed)).strike
 
 
 def retitle(title: str) -> None:

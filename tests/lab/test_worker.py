@@ -133,6 +133,11 @@ def test_wrong_requests_get_an_error_object(single: Worker, fields: dict[str, An
     assert answer.json()["error"]["code"] == status
 
 
+def test_a_body_beyond_16_mib_is_refused(single: Worker) -> None:
+    answer = single.chat(messages=[{"role": "user", "content": "x" * (17 << 20)}])
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, 413)
+
+
 def test_the_same_prompt_again_is_cached(single: Worker) -> None:
     long = [{"role": "user", "content": "one two three four " * 60}]
     cached = [

@@ -20,6 +20,9 @@ CHUNKS_S = 4000.0
 OVERLAP_OFF_COST = 1.04
 """A step without the second stream, relative to one with it: the price of the fix."""
 
+UNCAPTURED_COST = 1.5
+"""A step launched kernel by kernel instead of as a captured graph."""
+
 _BATCH_DOUBLES_STEP = 160
 _MAX_BEHIND_S = 0.25
 

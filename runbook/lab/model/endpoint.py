@@ -59,6 +59,7 @@ class Endpoint:
             "disaggregation_mode": _MODES[serving.role],
             "disaggregation_bootstrap_port": serving.bootstrap_port,
             "max_running_requests": self._engine.max_running,
+            "disable_cuda_graph": serving.disable_cuda_graph,
             "started_at": self._engine.started_at,
             "version": VERSION,
             "environ": dict(self._engine.switches.shown),
@@ -86,7 +87,7 @@ class Endpoint:
     async def chat(self, request: web.Request) -> web.StreamResponse:
         """`POST /v1/chat/completions`; errors are OpenAI error objects."""
         try:
-            parsed = parse_request(await request.read(), self._engine.serving.served_model_name)
+            parsed = parse_request(await _body(request), self._engine.serving.served_model_name)
             prefilled = await self._engine.prefill(parsed)
             return await (self._streamed if parsed.stream else self._whole)(request, parsed, prefilled)
         except RefusedRequestError as refused:
@@ -126,6 +127,13 @@ class Endpoint:
     def _model(self) -> dict[str, Any]:
         serving = self._engine.serving
         return {"model_path": serving.model_path, "served_model_name": serving.served_model_name}
+
+
+async def _body(request: web.Request) -> bytes:
+    try:
+        return await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        raise RefusedRequestError(413, error.text or "The body is too large") from None
 
 
 def _connected(request: web.Request) -> bool:

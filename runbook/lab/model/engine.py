@@ -42,6 +42,7 @@ class Serving:
     model_path: str
     pace_tok_s: float
     chunks_s: float
+    disable_cuda_graph: bool = False
 
 
 class Engine:

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from runbook.lab.model.race import DAMAGES
 from runbook.load.assembly import assemble
 from tests.lab.model.playing import answered, histories, request_of, say, tokens_of, without_end, write_script
 
@@ -67,3 +71,15 @@ def test_a_token_zero_in_the_plan_reaches_the_client(language: Language) -> None
     plan = tokens_of(language, request)
     reply = assemble(say(language, request, [*plan[:60], 0, 0, *plan[62:]]))
     assert reply.calls[0].arguments.text.count("<｜begin▁of▁sentence｜>") == 2
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.integers(1, 4))
+def test_no_damage_makes_the_parser_fail(language: Language, seed: int, strikes: int) -> None:
+    messages, _, _ = list(histories(write_script(rounds=1)))[1]
+    request = request_of(messages, stream=True)
+    plan, chosen = tokens_of(language, request), random.Random(seed)
+    for _ in range(strikes):
+        damage = chosen.choice(DAMAGES)
+        damage(plan, plan[::-1], chosen.randrange(len(plan)), chosen).apply(plan)
+    assert b"[DONE]" in say(language, request, plan)
