@@ -52,6 +52,11 @@ class ResetFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class Unprepared:
+    """What the start needs could not be read, so nothing was started."""
+
+
+@dataclass(frozen=True, slots=True)
 class Spawned:
     """The main process exists; it has not yet executed its program."""
 
@@ -82,7 +87,7 @@ class Elapsed:
     """The timer that the last Wait action set has run out."""
 
 
-Event = Asked | ResetFailed | Spawned | Executed | MainExited | Emptied | Elapsed
+Event = Asked | ResetFailed | Unprepared | Spawned | Executed | MainExited | Emptied | Elapsed
 
 # ------------------------------------------------------------------ what is to be done about it
 
@@ -194,6 +199,9 @@ def step(service: Service, event: Event, at: Moment) -> tuple[Service, tuple[Act
             _asked(turn, verb)
         case ResetFailed():
             _reset_failed(turn)
+        case Unprepared():
+            turn.set(exec_start_us=0, alive=False)
+            _enter_dead(turn, "resources", may_restart=True)
         case Spawned(pid):
             _spawned(turn, pid)
         case Executed():
@@ -365,7 +373,7 @@ def _emptied(turn: _Turn) -> None:
 def _enter_sigterm(turn: _Turn) -> None:
     unit = turn.service.unit
     turn.set(sub="stop-sigterm")
-    if unit.kill_mode == "none":
+    if unit.kill_mode == "none" or not turn.service.alive:
         _enter_dead(turn, "success", may_restart=False)
         return
     who: Literal["main", "all"] = "all" if unit.kill_mode == "control-group" else "main"
@@ -448,7 +456,7 @@ def _wants_restart(service: Service) -> bool:
     if policy == "on-success":
         return result == "success"
     bad = {
-        "on-failure": {"exit-code", "signal", "core-dump", "timeout"},
+        "on-failure": {"exit-code", "signal", "core-dump", "timeout", "resources"},
         "on-abnormal": {"signal", "core-dump", "timeout"},
         "on-abort": {"signal", "core-dump"},
     }

@@ -30,7 +30,9 @@ class EnvironmentFile:
 class UnitFile:
     """What a unit's files say. `load_state` is loaded, not-found, masked, bad-setting or error.
 
-    `stamp` holds path and mtime of every file read, so that a later look can tell whether they changed.
+    `stamp` holds path and mtime of every file read, so that a later look can tell whether they changed; drop-ins
+    are only looked for again where their directory was there (`dropins_known`): systemd caches its directories, and
+    misses a unit's first drop-in until the next daemon-reload.
     Times are in seconds. `argv` is not yet expanded: variables belong to the moment of the start.
     """
 
@@ -39,6 +41,7 @@ class UnitFile:
     fragment: str = ""
     dropins: tuple[str, ...] = ()
     stamp: tuple[tuple[str, int], ...] = ()
+    dropins_known: bool = False
     description: str = ""
     after: tuple[str, ...] = ()
     wanted_by: tuple[str, ...] = ()
@@ -99,14 +102,21 @@ def load_unit(directory: Path, name: str) -> UnitFile:
         return UnitFile(name)
     if path.resolve() == Path("/dev/null"):
         return UnitFile(name, "masked", fragment=str(path))
-    dropins = tuple(sorted((directory / f"{name}.d").glob("*.conf")))
+    home = _dropin_home(directory, name)
+    dropins = tuple(sorted(home.glob("*.conf")))
     sources = (path, *dropins)
-    unit = UnitFile(name, "loaded", str(path), tuple(map(str, dropins)), stamp_of(sources))
+    unit = UnitFile(
+        name, "loaded", str(path), tuple(map(str, dropins)), stamp_of(sources), dropins_known=home.is_dir()
+    )
     try:
         settings = collect(entry for source in sources for entry in parse_sections(_text(source)))
         return configure(unit, settings)
     except (OSError, ValueError) as error:
         return replace(unit, load_state="bad-setting", problem=str(error))
+
+
+def _dropin_home(directory: Path, name: str) -> Path:
+    return directory / f"{name}.d"
 
 
 def _text(path: Path) -> str:
@@ -130,7 +140,8 @@ def needs_reload(directory: Path, unit: UnitFile) -> bool:
     """Whether the files on disk are other than the ones this unit was loaded from."""
     if unit.load_state == "not-found":
         return False
-    now = (directory / unit.name, *sorted((directory / f"{unit.name}.d").glob("*.conf")))
+    dropins = sorted(_dropin_home(directory, unit.name).glob("*.conf")) if unit.dropins_known else ()
+    now = (directory / unit.name, *dropins)
     return stamp_of(now) != (unit.stamp or stamp_of(now))
 
 

@@ -175,7 +175,7 @@ class Units:
             command = self._command(slot.service)
         except OSError as error:
             self._log(unit.name, _MANAGER, f"{unit.name}: Failed to load environment files: {error}")
-            self._happen(slot, machine.MainExited(machine.CLD_EXITED, 203, empty=True))
+            self._happen(slot, machine.Unprepared())
             return
         name = Path(command.argv[0]).name
         activation = slot.activation = Activation(
