@@ -70,7 +70,7 @@ def _missing(repeats: int, wanted: int) -> str:
 
 def _seen(runs: Iterable[SlotRun], shown: Latencies, settings: Settings) -> Iterable[str]:
     """What the repeats say against themselves: the first client-bound one, the first foreign request."""
-    gap = shown.itl_ms.get("p50")
+    gap = shown.itl_request_ms.get("p50")  # of pooled gaps the median is 0 where a server merges events
     bound = (run.client.bound(gap, max_cpu=settings.max_cpu, max_lag=settings.max_lag) for run in runs)
     yield next(filter(None, bound), "")
     yield next((text for run in runs for text in run.server), "")

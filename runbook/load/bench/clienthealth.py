@@ -16,7 +16,7 @@ from runbook.load.bench.percentiles import percentile
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _EVERY_S = 0.02
 
@@ -38,6 +38,11 @@ class ClientHealth:
                 f"at most {max_lag:.0%} of the median gap of {itl_p50_ms:.1f} ms is allowed"
             )
         return ""
+
+
+def worst_of(found: Sequence[ClientHealth]) -> ClientHealth:
+    """The health of several processes: each has a core and a loop of its own, and the worst one counts."""
+    return ClientHealth(max(one.cpu_share for one in found), max(one.lag_p99_ms for one in found))
 
 
 class HealthWatch:

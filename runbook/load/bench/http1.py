@@ -1,6 +1,6 @@
 """One HTTP/1.1 response, read from stamped pieces after they came: status, headers, body, and whether it was whole.
 
-Only what a client that sends `connection: close` may get: chunked, with a length, or until the connection ends (RFC 9112, 6).
+A body is chunked, has a length, or lasts until the connection ends (RFC 9112, 6).
 """
 
 from __future__ import annotations
@@ -22,9 +22,13 @@ class FramingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """`body` keeps the stamp of the read each piece came with. `whole` false: it broke off before its end."""
+    """`body` keeps the stamp of the read each piece came with. `whole` false: it broke off before its end.
+
+    `status` 0 and `framing` empty: the head is not here yet. `framing` is what tells the end: chunked, length, or close.
+    """
 
     status: int
+    framing: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Sequence[tuple[float, bytes]] = ()
     whole: bool = False
@@ -39,11 +43,12 @@ def read_response(reads: Sequence[Read]) -> Response:
     if "chunked" in headers.get("transfer-encoding", "").lower():
         chunks = _Chunks()
         body = [(stamp, piece) for stamp, data in rest for piece in chunks.feed(data)]
-        return Response(status, headers, body, chunks.ended)
+        return Response(status, "chunked", headers, body, chunks.ended)
     body = [(stamp, data) for stamp, data in rest if data]
     length = headers.get("content-length", "")
-    whole = not length.isdigit() or sum(len(data) for _, data in body) >= int(length)
-    return Response(status, headers, body, whole)
+    if not length.isdigit():
+        return Response(status, "close", headers, body, whole=True)
+    return Response(status, "length", headers, body, sum(len(data) for _, data in body) >= int(length))
 
 
 def _head(reads: Sequence[Read]) -> tuple[bytes | None, list[Read]]:

@@ -86,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="of the median gap, likewise for the loop's lag",
     )
+    add("--processes", type=int, default=1, metavar="N", help="client processes (default 1)")
     add(
         "--output-file",
         type=Path,
@@ -118,6 +119,7 @@ def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Setting
         "random_output_len",
         "repeats",
         "num_prompts",
+        "processes",
         "budget",
         "duration",
         "timeout",
@@ -145,6 +147,7 @@ def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Setting
         deadline_s=args.timeout,
         max_cpu=args.client_cpu,
         max_lag=args.client_lag,
+        processes=args.processes,
     )
 
 

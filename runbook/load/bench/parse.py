@@ -30,8 +30,10 @@ class _Reading:
 def record(raw: RawStream) -> RequestRecord:
     """The record of a finished stream. A failure of the transport outranks what the bytes say."""
     reading = _Reading()
+    body: Sequence[tuple[float, bytes]] = ()
     try:
-        _read(_body(raw, reading), reading)
+        body = _body(raw, reading)
+        _read(body, reading)
     except ValueError as error:  # of JSON, of an oversized event, of the framing
         reading.failure, reading.detail = reading.failure or "badstream", reading.detail or str(error)
     failure, detail = (raw.failure, raw.detail) if raw.failure else _judge(reading)
@@ -41,13 +43,13 @@ def record(raw: RawStream) -> RequestRecord:
         intended=raw.intended,
         sent=raw.sent,
         ended=raw.ended,
-        first_byte=raw.reads[0][0] if raw.reads else None,
+        first_byte=body[0][0] if body else None,
         arrivals=tuple(reading.arrivals),
         prompt_tokens=_count(reading.usage.get("prompt_tokens")),
         completion_tokens=_count(reading.usage.get("completion_tokens")),
         cached_tokens=_count(details.get("cached_tokens")),
         finish=reading.finish,
-        failure=failure,
+        failure="timeout" if failure == "stalled" and not body else failure,
         detail=detail[:200],
     )
 

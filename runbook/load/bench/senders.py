@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from runbook.load.bench.wire import target, wire_sender
 from runbook.load.client import NotAStreamError, StatusError, stream_chat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from runbook.load.bench.measure import Send
     from runbook.load.bench.request import RawStream
@@ -22,12 +23,19 @@ if TYPE_CHECKING:
 _EXPECTED = (asyncio.TimeoutError, httpx.HTTPError, httpx.StreamError, NotAStreamError, StatusError)
 
 
-def sender_of(client: httpx.AsyncClient, settings: Settings, body: Callable[[int], dict[str, Any]]) -> Send:
-    """The sender for the settings' endpoint."""
-    if not settings.base_url.startswith("http://"):
-        return httpx_sender(client, body, deadline_s=settings.deadline_s)
-    to = target(settings.base_url, settings.api_key)
-    return wire_sender(to, body, deadline_s=settings.deadline_s, stall_s=settings.stall_s)
+@contextlib.asynccontextmanager
+async def sending(
+    client: httpx.AsyncClient, settings: Settings, body: Callable[[int], dict[str, Any]], *, ahead: int
+) -> AsyncIterator[Send]:
+    """The sender for the settings' endpoint, while the block runs; `ahead` connections are open before it starts."""
+    if settings.base_url.startswith("http://"):
+        to = target(settings.base_url, settings.api_key)
+        async with wire_sender(
+            to, body, ahead=ahead, deadline_s=settings.deadline_s, stall_s=settings.stall_s
+        ) as send:
+            yield send
+    else:
+        yield httpx_sender(client, body, deadline_s=settings.deadline_s)
 
 
 def httpx_sender(

@@ -15,7 +15,8 @@ class Settings:
     """How much: `requests` or `duration_s` for every level and repeat, else what fits into `budget_s` in all.
 
     `deadline_s` bounds one request, `stall_s` the silence within it. `metrics_urls` are asked for the server's own
-    counters. `max_cpu` and `max_lag` are shares beyond which the client calls itself the bottleneck.
+    counters. `max_cpu` and `max_lag` are shares beyond which the client calls itself the bottleneck; `processes` share
+    the load where one is not enough.
     """
 
     base_url: str
@@ -32,6 +33,7 @@ class Settings:
     stall_s: float = 120.0
     max_cpu: float = 0.8
     max_lag: float = 0.1
+    processes: int = 1
 
     @property
     def connections(self) -> int:

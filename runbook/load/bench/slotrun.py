@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from runbook.load.bench.arrivals import scheduled
-from runbook.load.bench.clienthealth import ClientHealth, HealthWatch
+from runbook.load.bench.clienthealth import ClientHealth, worst_of
 from runbook.load.bench.concurrency import in_flight
+from runbook.load.bench.drive import drive, drive_process, shares
 from runbook.load.bench.foreign import foreign_load, miscounted
-from runbook.load.bench.measure import closed_loop, open_loop
 from runbook.load.bench.parse import record
-from runbook.load.bench.senders import sender_of
 from runbook.load.bench.server import counters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor
 
     import httpx
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 _TELL_EVERY_S = 1.0
 _GAUGE_EVERY_S = 2.0
+_START_TOGETHER_S = 0.5  # for the processes to open their connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +50,44 @@ async def run_slot(
     prompts: Prompts,
     slot: Slot,
     told: Callable[[int, int], None] = lambda done, sent: None,
+    pool: Executor | None = None,
 ) -> SlotRun:
-    """Run one repeat. `told` hears about once a second how many requests are done and sent."""
+    """Run one repeat, in the processes of `pool` if there is one.
+
+    `told` hears about once a second how many requests are done and sent; of other processes it hears nothing.
+    """
     streams: list[RawStream] = []
     busiest: dict[str, float] = {}
     urls = settings.metrics_urls
-    watch = HealthWatch(asyncio.get_running_loop())
     before = [await counters(client, url) for url in urls]
-    started = time.perf_counter()
     beside = [asyncio.create_task(_tell(streams, told)), asyncio.create_task(_watch(client, urls, busiest))]
     try:
-        with watch.watching():
-            await _load(client, settings, prompts, slot, streams)
+        found, health = await _drive(client, settings, prompts, slot, streams, pool)
     finally:
         await _stopped(*beside)
     after = [await counters(client, url) for url in urls]
-    records = tuple(shifted(record(raw), started) for raw in streams)
+    started = min((one.sent for one in found), default=0.0)
+    records = tuple(shifted(one, started) for one in found)
     contradictions = _contradictions(before, after, [busiest.get(url) for url in urls], records)
-    return SlotRun(slot, records, watch.health(), tuple(contradictions))
+    return SlotRun(slot, records, health, tuple(contradictions))
+
+
+async def _drive(
+    client: httpx.AsyncClient,
+    settings: Settings,
+    prompts: Prompts,
+    slot: Slot,
+    streams: list[RawStream],
+    pool: Executor | None,
+) -> tuple[list[RequestRecord], ClientHealth]:
+    parts = shares(slot, settings.workload.request_rate, settings.processes if pool else 1)
+    if pool is None:
+        health = await drive(client, settings, prompts, parts[0], streams)
+        return [record(raw) for raw in streams], health
+    begin = time.perf_counter() + _START_TOGETHER_S
+    running = [pool.submit(drive_process, settings, prompts, part, begin) for part in parts]
+    done = await asyncio.gather(*map(asyncio.wrap_future, running))
+    return [one for found, _ in done for one in found], worst_of([health for _, health in done])
 
 
 def shifted(found: RequestRecord, start: float) -> RequestRecord:
@@ -80,26 +100,6 @@ def shifted(found: RequestRecord, start: float) -> RequestRecord:
         first_byte=None if found.first_byte is None else found.first_byte - start,
         arrivals=tuple(stamp - start for stamp in found.arrivals),
     )
-
-
-async def _load(
-    client: httpx.AsyncClient, settings: Settings, prompts: Prompts, slot: Slot, streams: list[RawStream]
-) -> None:
-    label = f"{slot.concurrency}/{slot.repeat}"
-
-    def body(index: int) -> dict[str, Any]:
-        return settings.workload.body(prompts.prompt(f"{label}/{index}"))
-
-    send = sender_of(client, settings, body)
-    rate = settings.workload.request_rate
-    if rate is not None:
-        times = scheduled(
-            rate, f"{settings.seed}/{label}", requests=slot.requests, duration_s=slot.duration_s
-        )
-        await open_loop(send, streams, times=times, concurrency=slot.concurrency)
-    else:
-        until = None if slot.duration_s is None else time.perf_counter() + slot.duration_s
-        await closed_loop(send, streams, concurrency=slot.concurrency, requests=slot.requests, until=until)
 
 
 async def _tell(streams: Sequence[RawStream], told: Callable[[int, int], None]) -> None:
@@ -119,11 +119,14 @@ async def _watch(client: httpx.AsyncClient, urls: Sequence[str], busiest: dict[s
 
 
 async def _stopped(*tasks: asyncio.Task[None]) -> None:
+    """Cancel until they are done: before Python 3.12 `wait_for` may lose a cancellation (python/cpython#86296)."""
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=0.1)
     for task in tasks:
-        task.cancel()
-    for outcome in await asyncio.gather(*tasks, return_exceptions=True):
-        if isinstance(outcome, Exception):
-            raise outcome
+        if not task.cancelled() and (error := task.exception()):
+            raise error
 
 
 def _contradictions(

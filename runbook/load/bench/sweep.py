@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
 import secrets
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,7 +24,8 @@ from runbook.load.client import open_client
 from runbook.load.outcome import worst
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from concurrent.futures import Executor
 
     import httpx
 
@@ -62,7 +66,8 @@ async def run_bench(settings: Settings, say: Say) -> Bench:
         )
         for line in plan.lines():
             say(line, expected_s=plan.expected_s)
-        runs = await _run(client, settings, made, plan, say)
+        with _pool(settings.processes) as pool:
+            runs = await _run(client, settings, made, plan, say, pool)
     measured = levels(runs, settings)
     found = findings(measured)
     result = BenchResult(
@@ -113,7 +118,12 @@ async def _warm_up(
 
 
 async def _run(
-    client: httpx.AsyncClient, settings: Settings, made: Prompts, plan: BenchPlan, say: Say
+    client: httpx.AsyncClient,
+    settings: Settings,
+    made: Prompts,
+    plan: BenchPlan,
+    say: Say,
+    pool: Executor | None,
 ) -> list[SlotRun]:
     """The slots in order; those left when the time has run out by far are not run, and their levels say so."""
     started = time.perf_counter()
@@ -132,5 +142,15 @@ async def _run(
                 concurrency=slot.concurrency, repeat=slot.repeat, done=done, sent=sent, elapsed_s=elapsed,
             )  # fmt: skip
 
-        runs.append(await run_slot(client, settings, made, slot, told))
+        runs.append(await run_slot(client, settings, made, slot, told, pool))
     return runs
+
+
+@contextlib.contextmanager
+def _pool(processes: int) -> Iterator[Executor | None]:
+    """Processes for the load, or none: then this one sends it."""
+    if processes == 1:
+        yield None
+        return
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield pool

@@ -2,12 +2,14 @@
 
 httpx costs about 110 µs of CPU a chunk, and a batching server sends the chunks of all streams at one moment: the last of
 80 would be stamped 8 ms late. Here a chunk costs a few microseconds (`benchmarks/client_bound.py` prints both); heads,
-chunks and events are read after the load. One connection a request, closed by the server, as other benches do.
+chunks and events are read after the load. Connections are opened before the load and used again, so that connecting is
+no part of a latency.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from dataclasses import dataclass
@@ -18,14 +20,16 @@ from runbook.load.bench.http1 import FramingError, read_response
 from runbook.load.client import CHAT_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from runbook.load.bench.measure import Send
     from runbook.load.bench.request import RawStream
 
-_LAST_CHUNK = b"0\r\n\r\n"
-_CLOSING_S = 0.001
+_LAST_CHUNK = b"\r\n0\r\n\r\n"
 _CONNECT_S = 10.0
+_IDLE_S = (
+    1.0  # servers close idle connections after 5 s and more; one that is about to be closed must not be used
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +51,25 @@ def target(base_url: str, api_key: str | None = None) -> Target:
         "Content-Type: application/json",
         "Accept: text/event-stream",
         "Accept-Encoding: identity",
-        "Connection: close",
         *([f"Authorization: Bearer {api_key}"] if api_key else []),
     ]
     return Target((url.hostname, url.port or 80), "\r\n".join(lines).encode("latin-1"))
 
 
-def wire_sender(
-    to: Target, body: Callable[[int], Mapping[str, Any]], *, deadline_s: float, stall_s: float
-) -> Send:
-    """Like `measure.sender`, without httpx. `stall_s` bounds the silence before and within an answer."""
+@contextlib.asynccontextmanager
+async def wire_sender(
+    to: Target,
+    body: Callable[[int], Mapping[str, Any]],
+    *,
+    ahead: int,
+    deadline_s: float,
+    stall_s: float,
+) -> AsyncIterator[Send]:
+    """A Send over connections of its own, `ahead` of them opened at once; all are closed at the end.
+
+    `stall_s` bounds the silence before and within an answer, `deadline_s` a whole request.
+    """
+    pool = _Pool(to.address)
 
     async def send(raw: RawStream) -> None:
         raw.framed = True
@@ -64,85 +77,145 @@ def wire_sender(
         request = b"%s\r\nContent-Length: %d\r\n\r\n%s" % (to.head, len(content), content)
         raw.sent = time.perf_counter()
         raw.intended = raw.intended or raw.sent
-        stream = _Stream(raw, asyncio.get_running_loop(), deadline_s, stall_s)
         try:
-            transport = await _connected(stream, to.address)
+            connection = await pool.take()
         except (asyncio.TimeoutError, OSError) as error:  # noqa: UP041  (not the builtin one on Python 3.10)
-            raw.failure, raw.detail = "refused", str(error)
+            raw.failure, raw.detail, raw.ended = "refused", str(error), time.perf_counter()
+            return
+        await connection.ask(request, raw, deadline_s=deadline_s, stall_s=stall_s)
+        pool.give_back(connection)
+
+    try:
+        await pool.fill(ahead)
+        yield send
+    finally:
+        pool.close()
+
+
+class _Pool:
+    """Open connections that wait for a request."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._address = address
+        self._idle: list[_Connection] = []
+
+    async def fill(self, number: int) -> None:
+        """Open `number` connections; where nobody listens, the requests will find out."""
+        opened = await asyncio.gather(*(self._connect() for _ in range(number)), return_exceptions=True)
+        self._idle += [connection for connection in opened if isinstance(connection, _Connection)]
+
+    async def take(self) -> _Connection:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.fresh:
+                return connection
+            connection.close()
+        return await self._connect()
+
+    def give_back(self, connection: _Connection) -> None:
+        if connection.fresh:
+            self._idle.append(connection)
         else:
-            transport.write(request)
-            await stream.finished()
-        raw.ended = raw.ended or time.perf_counter()
+            connection.close()
 
-    return send
+    def close(self) -> None:
+        for connection in self._idle:
+            connection.close()
+
+    async def _connect(self) -> _Connection:
+        opening = asyncio.get_running_loop().create_connection(_Connection, *self._address)
+        _, connection = await asyncio.wait_for(opening, _CONNECT_S)
+        return connection
 
 
-async def _connected(stream: _Stream, address: tuple[str, int]) -> asyncio.WriteTransport:
-    connecting = asyncio.get_running_loop().create_connection(lambda: stream, *address)
-    transport, _ = await asyncio.wait_for(connecting, _CONNECT_S)
-    return transport
+class _Connection(asyncio.Protocol):
+    """One connection: appends what arrives to the request in progress, and sees where its answer ends."""
 
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._raw: RawStream | None = None
+        self._ended: asyncio.Future[None] | None = None
+        self._framing = ""  # how the answer ends, once its head is here
+        self._keep = False
+        self._idle_since = 0.0
 
-class _Stream(asyncio.Protocol):
-    """Appends what arrives to its RawStream; ends at the response's end, the connection's, or a limit."""
+    @property
+    def fresh(self) -> bool:
+        """Whether another request may be sent on it."""
+        idle_s = time.perf_counter() - self._idle_since
+        return self._transport is not None and not self._transport.is_closing() and idle_s < _IDLE_S
 
-    def __init__(
-        self, raw: RawStream, loop: asyncio.AbstractEventLoop, deadline_s: float, stall_s: float
-    ) -> None:
-        self._raw, self._loop, self._stall_s = raw, loop, stall_s
-        self._over = raw.sent + deadline_s
-        self._ended: asyncio.Future[None] = loop.create_future()
-        self._transport: asyncio.BaseTransport | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    async def finished(self) -> None:
-        """Return when the response is over, however it ended; a cancelled wait closes the connection."""
-        self._watch()
+    async def ask(self, request: bytes, raw: RawStream, *, deadline_s: float, stall_s: float) -> None:
+        """Send one request and return when its answer is over, however it ended."""
+        assert self._transport is not None
+        self._raw, self._ended, self._framing, self._keep = raw, self._loop.create_future(), "", False
+        watch = self._loop.call_soon(self._watch, raw, raw.sent + deadline_s, stall_s)
+        self._transport.write(request)
         try:
             await self._ended
         finally:
-            if self._timer:
-                self._timer.cancel()
-            if self._transport is not None:
-                self._transport.close()
+            self._raw = None
+            watch.cancel()
+            self._idle_since = time.perf_counter()
+            if raw.failure or not self._keep:
+                self.close()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._idle_since = time.perf_counter()
 
     def data_received(self, data: bytes) -> None:
-        self._raw.reads.append((time.perf_counter(), data))
-        if data.endswith(
-            _LAST_CHUNK
-        ):  # then the server closes; whether it was the end is read only where it does not
-            self._loop.call_later(_CLOSING_S, self._check)
+        raw = self._raw
+        if raw is None:
+            return self.close()  # nothing was asked
+        raw.reads.append((time.perf_counter(), data))
+        if not self._framing:
+            self._learn(raw)
+        if self._over(raw):
+            self._end(raw)
+        return None
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._end("" if error is None else ("cut" if self._raw.reads else "reset"), str(error or ""))
+        if self._raw is not None:
+            kind = "" if error is None else ("cut" if self._raw.reads else "reset")
+            self._end(self._raw, kind, str(error or ""))
 
-    def _check(self) -> None:
-        if not self._ended.done() and _whole(self._raw):
-            self._end()
+    def _learn(self, raw: RawStream) -> None:
+        """What the head, once it is whole, says about the answer's end and the connection's."""
+        try:
+            response = read_response(raw.reads)
+        except FramingError as error:
+            return self._end(raw, "badstream", str(error))
+        self._framing = response.framing
+        self._keep = response.framing != "close" and response.headers.get("connection", "").lower() != "close"
+        return None
 
-    def _watch(self) -> None:
-        now, last = time.perf_counter(), self._raw.reads[-1][0] if self._raw.reads else self._raw.sent
-        if now >= self._over:
-            self._end("deadline", "the request took too long")
-        elif now - last >= self._stall_s:
-            self._end("stalled" if self._raw.reads else "timeout", f"silent for {self._stall_s:g} s")
+    def _over(self, raw: RawStream) -> bool:
+        """Whether the answer is whole. Of a chunked one only the tail is looked at; all of it is read after the load."""
+        if self._framing == "chunked":
+            return b"".join(data for _, data in raw.reads[-2:])[-len(_LAST_CHUNK) :] == _LAST_CHUNK
+        return self._framing == "length" and read_response(raw.reads).whole
+
+    def _watch(self, raw: RawStream, over: float, stall_s: float) -> None:
+        if self._raw is not raw:
+            return
+        now, last = time.perf_counter(), raw.reads[-1][0] if raw.reads else raw.sent
+        if now >= over:
+            self._end(raw, "deadline", "the request took too long")
+        elif now - last >= stall_s:
+            self._end(raw, "stalled" if raw.reads else "timeout", f"silent for {stall_s:g} s")
         else:
-            self._timer = self._loop.call_later(
-                min(self._over - now, last + self._stall_s - now) + 1e-3, self._watch
-            )
+            self._loop.call_later(min(over, last + stall_s) - now + 1e-3, self._watch, raw, over, stall_s)
 
-    def _end(self, failure: str = "", detail: str = "") -> None:
-        if not self._ended.done():
-            last = self._raw.reads[-1][0] if self._raw.reads and not failure else time.perf_counter()
-            self._raw.failure, self._raw.detail, self._raw.ended = failure, detail, last
-            self._ended.set_result(None)
-
-
-def _whole(raw: RawStream) -> bool:
-    try:
-        return read_response(raw.reads).whole
-    except FramingError:
-        return True
+    def _end(self, raw: RawStream, failure: str = "", detail: str = "") -> None:
+        if self._ended is None or self._ended.done():
+            return
+        raw.failure, raw.detail = failure, detail
+        raw.ended = raw.reads[-1][0] if raw.reads and not failure else time.perf_counter()
+        self._ended.set_result(None)

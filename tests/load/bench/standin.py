@@ -70,12 +70,24 @@ class StandIn:
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
         """The base URL while it serves."""
-        server = await asyncio.start_server(self._connection, "127.0.0.1", 0)
-        async with server:
+        tasks: set[asyncio.Task[None]] = set()
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.create_task(self._connection(reader, writer))
+            tasks.add(task)
+            await task
+
+        server = await asyncio.start_server(connected, "127.0.0.1", 0)
+        try:
             yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        finally:
+            server.close()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks)
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while await self._request(reader, writer):
                 pass
         writer.close()
@@ -121,7 +133,7 @@ class StandIn:
             due += step.after_s
             await asyncio.sleep(max(0.0, self._released(due) - time.perf_counter()))
             chunk = _chunked(b"".join(_event({"choices": [{"index": 0, "delta": d}]}) for d in step.deltas))
-            entry.writes.append((time.perf_counter(), len(step.deltas)))
+            entry.writes.append((time.perf_counter(), sum(delta is not ROLE for delta in step.deltas)))
             writer.write(chunk)
             await writer.drain()
         if script.end == "cut":
