@@ -172,6 +172,18 @@ def list_releases(
     _run("releases", c, host=host, json=json, accept_new=accept_new)
 
 
+@task(auto_shortflags=False, iterable=["host"], help=_help("host", "json"))
+def hosts_check(c: Context, host: list[str] | None = None, json: bool = False) -> None:
+    """Check host files and their flags; no host needs to be up."""
+    _run("hosts.check", c, host=host, json=json)
+
+
+@task(auto_shortflags=False, help=_help("json"))
+def hosts_list(c: Context, json: bool = False) -> None:
+    """Name every host there is a file for."""
+    _run("hosts.list", c, json=json)
+
+
 @task(auto_shortflags=False, help={"reset": "lay the state before the fix again"})
 def lab_up(c: Context, reset: bool = False) -> None:
     """Start the embedded lab: SSH server, units, workers, router."""
@@ -213,6 +225,10 @@ def test(c: Context, all: bool = False, args: str = "") -> None:
 
 
 namespace = Collection(plan, deploy, verify, rollback, status, list_releases, check, test)
+_hosts = Collection("hosts")
+_hosts.add_task(hosts_check, name="check")
+_hosts.add_task(hosts_list, name="list")
+namespace.add_collection(_hosts)
 _lab = Collection("lab")
 _lab.add_task(lab_up, name="up")
 _lab.add_task(lab_down, name="down")

@@ -19,6 +19,7 @@ from runbook.events import Run
 from runbook.interrupt import Interrupt
 from runbook.rollout import Options
 from runbook.story import Story
+from runbook.verify import configuration
 from runbook.view import View
 from runbook.work import Work, utc_now
 
@@ -224,6 +225,40 @@ def _finish(
 
 def _exit_code(codes: Sequence[int]) -> int:
     return next((code for code in EXIT_ORDER if code in codes), max(codes, default=0))
+
+
+def check_hosts(request: Request) -> int:
+    """Check host files and their flag ledger; no host needs to be up. Without names, every file in hosts/ but the lab's."""
+    view = _view(request)
+    names = request.hosts or tuple(name for name in inventory.known(request.hosts_dir) if name != LAB)
+    documents = [_check_host(request, name, view) for name in names]
+    _finish(request, view, documents, ())
+    if not names:
+        view.say(f"no host files in {request.hosts_dir} but the lab's; hosts/example.yml is the manual")
+    return _exit_code([document["exit_code"] for document in documents])
+
+
+def _check_host(request: Request, name: str, view: View) -> dict[str, Any]:
+    told = Run(view.listeners())
+    story = Story("hosts.check", name, "", told.steps, told.findings)
+    try:
+        host = load_host(request, name, say=told.note)
+        told.find(*configuration.book(host, None, utc_now().date()))
+    except RunbookError as error:
+        story.error = error
+    document = story.document()
+    view.summary(document)
+    return document
+
+
+def list_hosts(request: Request) -> int:
+    """Name every host file; exit 0."""
+    names = inventory.known(request.hosts_dir)
+    if request.json:
+        print(json.dumps(list(names)))  # noqa: T201
+    for name in names:
+        _view(request).say(name)
+    return 0
 
 
 # ------------------------------------------------------------------ the lab

@@ -12,12 +12,13 @@ from rich.text import Text
 from runbook import lines
 from runbook.events import Found, Note, Progress, Showed, StepEnded, StepStarted
 from runbook.text import one_line
-from runbook.verdict import Outcome
+from runbook.verdict import Outcome, is_warning
 
 if TYPE_CHECKING:
     from typing import TextIO
 
     from runbook.events import Event
+    from runbook.verdict import Finding
 
 STYLES = {
     Outcome.PASS: "",
@@ -53,11 +54,16 @@ class Live:
             case Note():
                 self._print([f"· {one_line(event.text)}"], "dim")
             case Found():
-                if self._verbose or event.finding.outcome is not Outcome.PASS:
-                    self._print(lines.found(event.finding, self._marks), STYLES[event.finding.outcome])
+                self._found(event.finding)
             case Showed():
                 for line in lines.of(event.kind, event.value):
                     self._print([line], lines.style(event.kind, line))
+
+    def _found(self, finding: Finding) -> None:
+        if is_warning(finding):
+            self._print(lines.found(finding, self._marks), "yellow")
+        elif self._verbose or finding.outcome is not Outcome.PASS:
+            self._print(lines.found(finding, self._marks), STYLES[finding.outcome])
 
     def _print(self, texts: list[str], style: str) -> None:
         for text in texts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runbook.text import clean, one_line
-from runbook.verdict import Outcome
+from runbook.verdict import Outcome, is_warning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +35,8 @@ def found(finding: Finding, marks: Mapping[Outcome, str]) -> list[str]:
     """A finding, and the journal's end where it is the evidence."""
     excerpt = clean(str(finding.evidence.get("journal", ""))).rstrip()
     tail = [f"    {line}" for line in excerpt.splitlines()]
-    return [f"{marks[finding.outcome]} {finding.check}: {one_line(finding.message, 800)}", *tail]
+    mark = "!" if is_warning(finding) else marks[finding.outcome]
+    return [f"{mark} {finding.check}: {one_line(finding.message, 800)}", *tail]
 
 
 def of(kind: str, value: Any) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runbook import lines
 from runbook.events import Found, Note, Progress, Showed, StepEnded, StepStarted
 from runbook.text import one_line
-from runbook.verdict import Outcome
+from runbook.verdict import Outcome, is_warning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +45,10 @@ class Plain:
             case Note():
                 return [f"note: {one_line(event.text)}"]
             case Found():
-                said = event.finding.outcome is Outcome.PASS and not self._verbose
-                return [] if said else lines.found(event.finding, lines.WORDS)
+                unsaid = event.finding.outcome is Outcome.PASS and not (
+                    self._verbose or is_warning(event.finding)
+                )
+                return [] if unsaid else lines.found(event.finding, lines.WORDS)
             case Showed():
                 return lines.of(event.kind, event.value)
 

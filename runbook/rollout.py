@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runbook import plan as plans
-from runbook import releases, stages, verify
+from runbook import releases, stages
 from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError
 from runbook.story import Story
 from runbook.verdict import Finding, Outcome, worst
+from runbook.verify import configuration, loading, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,13 +72,14 @@ def check(work: Work, options: Options) -> Story:
             plans.require_scripts(work.host, seen)
         story.plan = plans.deploy(work.host, seen)
         story.release = seen.current
-        work.run.find(*verify.drift(work.host, seen))
-        if not (verify.all_up(work) and verify.serving_ready(work)):
+        work.run.find(*configuration.drift(work.host, seen))
+        work.run.find(*configuration.book(work.host, seen, work.now().date()))
+        if not (waiting.all_up(work) and waiting.serving_ready(work)):
             return story
         if _load_allowed(work, options):
             here = releases.current(seen)
-            verify.under_load(
-                work, story.measured, verify.Watch.start(work), baseline=here.bench if here else None
+            loading.under_load(
+                work, story.measured, waiting.Watch.start(work), baseline=here.bench if here else None
             )
         else:
             work.run.note(
@@ -145,13 +147,13 @@ def _plan(work: Work, story: Story) -> tuple[Observation, Plan]:
 
 def _prove(work: Work, story: Story, plan: Plan, *, load: bool, baseline: Any) -> None:
     """Up, ready, running what was planned, right under load and fast enough; each answer is a finding."""
-    watch = verify.Watch.start(work)
-    if not verify.all_up(work) or not verify.serving_ready(work):
+    watch = waiting.Watch.start(work)
+    if not waiting.all_up(work) or not waiting.serving_ready(work):
         raise GateError("the service did not come up healthy and ready; nothing was validated")
-    work.run.find(*verify.environment(work.host, work.observe(), plan.wanted))
+    work.run.find(*configuration.environment(work.host, work.observe(), plan.wanted))
     watch.check(work)
     if load:
-        verify.under_load(work, story.measured, watch, baseline=baseline)
+        loading.under_load(work, story.measured, watch, baseline=baseline)
     else:
         work.run.note(
             "not validated: the release is unproven until `verify --load` or a deploy with validation"
@@ -194,8 +196,8 @@ def _return_to(work: Work, story: Story, plan: Plan, target: Release) -> None:
         story.rolled_back_to = target.id
         stages.restart(work, plan)
         before = len(work.run.findings)
-        up = verify.all_up(work) and verify.serving_ready(work)
-        work.run.find(*verify.environment(work.host, work.observe(), target.flags))
+        up = waiting.all_up(work) and waiting.serving_ready(work)
+        work.run.find(*configuration.environment(work.host, work.observe(), target.flags))
     except InterruptedByOperator:
         raise
     except RunbookError as error:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from runbook import flagtable, releases, verify
+from runbook import flagtable, releases
 from runbook import plan as plans
 from runbook.errors import (
     FileChangedError,
@@ -21,6 +21,7 @@ from runbook.observation import release as parse_release
 from runbook.probes import health, ready
 from runbook.validations import Jobs, bench
 from runbook.verdict import Outcome, worst
+from runbook.verify import waiting
 
 if TYPE_CHECKING:
     import datetime
@@ -228,12 +229,12 @@ def _restart_one(work: Work, item: Restart, wanted: plans.Environment) -> None:
         step.progress(item.why)
         work.at(step.name)
         before = int(work.wire.call("unit_restart", unit=item.unit)["before"] or 0)
-        found = verify.wait_up(work, unit, step, replaced_pid=before)
+        found = waiting.wait_up(work, unit, step, replaced_pid=before)
         if found.outcome is Outcome.PASS:
             found = _hold(work, unit.name) or found
         step.outcome, step.detail = found.outcome, found.message
     if found.outcome is not Outcome.PASS:
-        raise GateError(f"{item.unit}: {found.message}", excerpt=verify.journal(work, item.unit))
+        raise GateError(f"{item.unit}: {found.message}", excerpt=waiting.journal(work, item.unit))
     pid = int(work.wire.call("units", units=[unit.name])[unit.name].get("MainPID") or 0)
     known = {name: value for name, value in wanted.items() if value is not None}
     work.wire.call("record_start", state=work.host.state, unit=item.unit, pid=pid, environ=known)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from runbook.load.outcome import Finding, Outcome, worst
 
-__all__ = ["Finding", "Outcome", "Verdict", "worst"]
+__all__ = ["Finding", "Outcome", "Verdict", "is_warning", "worst"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +25,8 @@ class Verdict:
     def of(self, check: str) -> tuple[Finding, ...]:
         """The findings of one check."""
         return tuple(finding for finding in self.findings if finding.check == check)
+
+
+def is_warning(finding: Finding) -> bool:
+    """A finding that changes no outcome and still wants to be seen (the ledger's, by policy)."""
+    return finding.outcome is Outcome.PASS and finding.evidence.get("severity") == "warn"

@@ -1,0 +1,101 @@
+"""Correctness and speed under load: validations, the bench against its baseline, a short validation again."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runbook.errors import MeasureError
+from runbook.model import Command, Sessions
+from runbook.validations import Jobs, bench, command, sessions
+from runbook.verdict import Finding, Outcome, worst
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runbook.events import Step
+    from runbook.model import Validation
+    from runbook.verify.waiting import Watch
+    from runbook.work import Work
+
+
+@dataclass
+class Measured:
+    """Result documents of the load that ran, filled as it runs, so that an interrupted rollout still has them."""
+
+    validations: list[Mapping[str, Any]] = field(default_factory=list)
+    bench: Mapping[str, Any] | None = None
+    comparison: Mapping[str, Any] | None = None
+
+
+def under_load(
+    work: Work, measured: Measured, watch: Watch, *, baseline: Mapping[str, Any] | None
+) -> Outcome:
+    """Validations, then the bench against its baseline, then a short validation again, since load ages servers.
+
+    Stops at the first validation that is no pass: what comes after would measure a server already in doubt.
+    """
+    jobs = Jobs(work.wire, work.host, work.checkpoint, work.api_key)
+    for spec in work.host.validations:
+        outcome = validate(work, jobs, spec, measured, watch)
+        if outcome is not Outcome.PASS:
+            return outcome
+    if work.host.bench is None:
+        return Outcome.PASS
+    outcome = measure_bench(work, jobs, measured, watch, baseline)
+    again = _again(work.host.validations)
+    return outcome if again is None else worst((outcome, validate(work, jobs, again, measured, watch)))
+
+
+def validate(work: Work, jobs: Jobs, spec: Validation, measured: Measured, watch: Watch) -> Outcome:
+    """Run and judge one validation; its document goes to `measured`, its findings to the run."""
+    kind = command if isinstance(spec, Command) else sessions
+    with work.run.step(f"validate {spec.name}", budget_s=spec.timeout_s) as step:
+        work.at(step.name)
+        try:
+            result = kind.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
+        except MeasureError as error:
+            return _not_measured(work, step, f"validation:{spec.name}", error)
+        measured.validations.append(result)
+        findings = sessions.judge(result)
+        step.outcome = worst(finding.outcome for finding in findings)
+        step.detail = " · ".join(result["lines"][:2])
+    work.run.show("validation", result)
+    work.run.find(*findings)
+    watch.check(work)
+    return step.outcome
+
+
+def _not_measured(work: Work, step: Step, check: str, error: MeasureError) -> Outcome:
+    step.outcome, step.detail = Outcome.ERROR, str(error)
+    work.run.find(Finding(check, Outcome.ERROR, str(error)))
+    return Outcome.ERROR
+
+
+def _again(validations: tuple[Validation, ...]) -> Sessions | None:
+    """The first validation with one round: short, and at full concurrency."""
+    first = next((spec for spec in validations if isinstance(spec, Sessions)), None)
+    return first and dataclasses.replace(first, name=f"{first.name}-again", rounds=1)
+
+
+def measure_bench(
+    work: Work, jobs: Jobs, measured: Measured, watch: Watch, baseline: Mapping[str, Any] | None
+) -> Outcome:
+    """Run the bench and compare it with its baseline."""
+    spec = work.host.bench
+    assert spec is not None
+    with work.run.step("bench", budget_s=spec.budget_s) as step:
+        work.at(step.name)
+        try:
+            result = bench.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
+        except MeasureError as error:
+            return _not_measured(work, step, "bench", error)
+        measured.bench = result
+        judged = bench.judge(result, baseline, spec)
+        measured.comparison = judged.comparison
+        step.outcome = worst(finding.outcome for finding in judged.findings)
+    work.run.show("bench", judged)
+    work.run.find(*judged.findings)
+    watch.check(work)
+    return step.outcome

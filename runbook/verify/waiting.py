@@ -1,0 +1,130 @@
+"""Waiting for units to be up, healthy and ready, and watching that they stay so."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runbook import probes
+from runbook.errors import GateError
+from runbook.probes import Sample, health, ready, unit
+from runbook.verdict import Finding, Outcome, worst
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runbook.events import Step
+    from runbook.model import Budget, Unit
+    from runbook.work import Work
+
+JOURNAL_LINES = 20
+
+
+def wait_up(work: Work, unit_: Unit, step: Step, *, replaced_pid: int = 0) -> Finding:
+    """Wait until a unit runs and its health endpoint answers; `replaced_pid` is the MainPID that must be gone.
+
+    Ends early only on a state that no waiting mends: failed, masked, crash loop, twice seen inactive.
+    """
+    budget = work.host.wait.health
+    first = work.wire.call("units", units=[unit_.name])[unit_.name] if not replaced_pid else {}
+    inactive = 0
+
+    def ask() -> Sample:
+        nonlocal inactive
+        work.checkpoint()
+        properties = work.wire.call("units", units=[unit_.name])[unit_.name]
+        sample = _up(properties, replaced_pid, first)
+        # A restart may pass through inactive/dead; seen twice in a row it is where the unit stays.
+        inactive = inactive + 1 if properties.get("ActiveState") == "inactive" else 0
+        if inactive == 1:
+            return dataclasses.replace(sample, final=False)
+        if not sample.holds or unit_.health is None:
+            return sample
+        answer = health.ask(work.tunnel, unit_.health, budget.timeout_s)
+        return dataclasses.replace(answer, text=f"{answer.text} from {unit_.health}")
+
+    asked = probes.until(ask, budget, sleep=work.pause, clock=work.clock, on_try=_say(step, budget))
+    return probes.finding("health" if unit_.health else "unit", unit_.role, asked, budget)
+
+
+def _up(properties: Mapping[str, str], replaced_pid: int, first: Mapping[str, str]) -> Sample:
+    if replaced_pid and int(properties.get("MainPID") or 0) == replaced_pid:
+        return Sample(
+            False, f"still the old process, {properties.get('ActiveState')}/{properties.get('SubState')}"
+        )
+    sample = unit.judge(properties)
+    if sample.holds and first and (crash := unit.crashed(first, properties)):
+        return Sample(False, f"crashed while we asked: {crash}", final=True)
+    return sample
+
+
+def wait_ready(work: Work, step: Step) -> Finding:
+    """Wait for a real chat completion through the endpoint users call. Only asked while every worker is healthy."""
+    endpoint, wait = work.host.endpoint, work.host.wait
+    if endpoint is None or endpoint.url is None:
+        return Finding("ready", Outcome.INCONCLUSIVE, "no unit has a url: nothing to send a chat to")
+    url = endpoint.url
+
+    def ask() -> Sample:
+        work.checkpoint()
+        return ready.ask(
+            work.tunnel, url, work.host.model,
+            max_tokens=wait.ready_max_tokens, timeout_s=wait.ready.timeout_s, api_key=work.api_key,
+        )  # fmt: skip
+
+    asked = probes.until(ask, wait.ready, sleep=work.pause, clock=work.clock, on_try=_say(step, wait.ready))
+    return probes.finding("ready", endpoint.role, asked, wait.ready)
+
+
+def _say(step: Step, budget: Budget) -> Any:
+    def on_try(attempt: int, sample: Sample) -> None:
+        step.progress(
+            f"try {attempt} of {budget.attempts}, last: {sample.text}", attempt=attempt, of=budget.attempts
+        )
+
+    return on_try
+
+
+def all_up(work: Work) -> bool:
+    """Every unit runs and every health endpoint answers, asked now; each answer is a finding."""
+    findings = []
+    for unit_ in work.host.units:
+        with work.run.step(f"health {unit_.role}", budget_s=work.host.wait.health.total_s) as step:
+            found = wait_up(work, unit_, step)
+            step.outcome, step.detail = found.outcome, found.message
+        work.run.find(found)
+        findings.append(found)
+    return worst(found.outcome for found in findings) is Outcome.PASS
+
+
+def serving_ready(work: Work) -> bool:
+    """A chat comes back; a finding says so."""
+    with work.run.step("ready", budget_s=work.host.wait.ready.total_s) as step:
+        found = wait_ready(work, step)
+        step.outcome, step.detail = found.outcome, found.message
+    work.run.find(found)
+    return found.outcome is Outcome.PASS
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Units that must not crash from here on: their MainPID and NRestarts at one moment."""
+
+    states: Mapping[str, Mapping[str, str]]
+
+    @classmethod
+    def start(cls, work: Work) -> Watch:
+        return cls(work.wire.call("units", units=[unit_.name for unit_ in work.host.units]))
+
+    def check(self, work: Work) -> None:
+        """Raise GateError with the journal's end when a unit did not run through."""
+        now = work.wire.call("units", units=list(self.states))
+        for name, before in self.states.items():
+            if crash := unit.crashed(before, now[name]):
+                raise GateError(f"{name} crashed: {crash}", excerpt=journal(work, name))
+
+
+def journal(work: Work, name: str, lines: int = JOURNAL_LINES) -> str:
+    """The last lines of a unit's journal."""
+    return str(work.wire.call("journal", unit=name, lines=lines, since=None, grep=None)["text"])
