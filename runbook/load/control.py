@@ -69,7 +69,7 @@ def arm(result: SessionsResult) -> dict[str, Any]:
         "name",
         "outcome",
         "sessions",
-        "finished",
+        "judged",
         "counts",
         "corrupt",
         "slips",

@@ -19,7 +19,8 @@ class SessionsResult:
     """What a corruption run came to.
 
     `counts` sum to `sessions`, all that were started. `corrupt` and `infra` are sessions. `finished` leaves out
-    those an early stop cancelled, `judged` also those without an answer. `upper_95` is the exact one-sided bound of the corrupt share of them, as a fraction.
+    those an early stop cancelled, `judged` also those without an answer; `upper_95` is the exact one-sided bound
+    of the corrupt share of the judged ones, as a fraction.
     `waves` hold per wave {wave, sessions, corrupt, counts, wall_s}; `by_round` the corrupt sessions by the round
     they went wrong in. `slips` counts sessions with a slip or miscopy, `soft` those with a soft defect. `streams`
     is the path of the raw streams of sessions that were not clean. `details` are further measurements.

@@ -94,7 +94,7 @@ class Swarm:
         finally:
             self.live.pop(script.session, None)
         if not record.clean and record.end != "cancelled":
-            self._streams.keep(record.session, wave, story.spool)
+            await self._aside(lambda: self._streams.keep(record.session, wave, story.spool))
         story.spool.close()
         return record
 
