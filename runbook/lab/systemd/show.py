@@ -20,7 +20,7 @@ def properties_of(service: Service, *, stale: bool) -> dict[str, str]:
     """Every property the lab knows; `stale`: the unit's files changed since they were read."""
     unit = service.unit
     return {
-        "Type": unit.type if unit.argv else "",
+        "Type": unit.type if unit.load_state in ("loaded", "bad-setting") else "",
         "Restart": unit.restart,
         "RestartUSec": format_span(unit.restart_s),
         "TimeoutStartUSec": format_span(unit.start_s if unit.type != "oneshot" else float("inf")),
@@ -94,7 +94,7 @@ def _boolean(value: bool) -> str:
 def _file_state(unit: UnitFile) -> str:
     if unit.load_state == "masked":
         return "masked"
-    if unit.load_state != "loaded":
+    if unit.load_state not in ("loaded", "bad-setting"):
         return ""
     return "enabled" if unit.wanted_by else "static"
 

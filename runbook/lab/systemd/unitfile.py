@@ -108,11 +108,13 @@ def load_unit(directory: Path, name: str) -> UnitFile:
     unit = UnitFile(
         name, "loaded", str(path), tuple(map(str, dropins)), stamp_of(sources), dropins_known=home.is_dir()
     )
+    settings: dict[tuple[str, str], list[str]] = {}
     try:
         settings = collect(entry for source in sources for entry in parse_sections(_text(source)))
         return configure(unit, settings)
     except (OSError, ValueError) as error:
-        return replace(unit, load_state="bad-setting", problem=str(error))
+        wanted_by = tuple(" ".join(settings.get(("Install", "WantedBy"), ())).split())
+        return replace(unit, load_state="bad-setting", problem=str(error), wanted_by=wanted_by)
 
 
 def _dropin_home(directory: Path, name: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 import uuid
 from dataclasses import dataclass, field, replace
@@ -159,7 +160,9 @@ class Units:
             slot.timer = loop.call_later(seconds, self._happen, slot, machine.Elapsed())
 
     def _log(self, unit: str, source: str, text: str) -> None:
-        self._journal.append(unit, Record(time.time_ns() // 1000, source, text))
+        # As with journald, a full disk costs lines of the journal and nothing else.
+        with contextlib.suppress(OSError):
+            self._journal.append(unit, Record(time.time_ns() // 1000, source, text))
 
     # ---------------------------------------------------------------- processes
 
@@ -182,7 +185,10 @@ class Units:
             lambda report: self._reported(slot, activation, report),
             lambda line: self._log(unit.name, f"{name}[{slot.service.exec_pid}]", line),
         )
-        await activation.run(command)
+        try:
+            await activation.run(command)
+        except OSError as error:
+            self._log(unit.name, _MANAGER, f"{unit.name}: Failed to fork: {error}")
         await self._shim_gone(slot, activation)
 
     def _command(self, service: Service) -> Command:
@@ -196,19 +202,23 @@ class Units:
             self._running[activation] = ledger.Entry(
                 slot.service.unit.name, slot.service.invocation, identify_all(pids)
             )
-            ledger.write(self._ledger_path, self._running.values())
+            self._keep_ledger()
         if activation is slot.activation:  # what an older one still reports is no news (KillMode=process)
             self._happen(slot, _event_of(report))
 
+    def _keep_ledger(self) -> None:
+        with contextlib.suppress(OSError):
+            ledger.write(self._ledger_path, self._running.values())
+
     async def _shim_gone(self, slot: _Slot, activation: Activation) -> None:
         entry = self._running.pop(activation, None)
-        ledger.write(self._ledger_path, self._running.values())
+        self._keep_ledger()
         if activation is not slot.activation:
             return
         slot.activation = None
         if slot.service.alive:  # it has told no end, so it was killed
             self._log(
-                slot.service.unit.name, _MANAGER, "The shim above the unit was killed; its processes go too."
+                slot.service.unit.name, _MANAGER, "The shim above the unit is gone; its processes go too."
             )
             if entry:
                 await asyncio.to_thread(ledger.end_entry, entry)

@@ -59,10 +59,19 @@ def test_bytes_that_are_no_utf8_do_not_stop_the_reading(tmp_path: Path) -> None:
     assert load_unit(tmp_path, "a.service").load_state == "loaded"
 
 
+def test_a_first_dropin_is_missed_until_a_reload_as_systemd_misses_it(tmp_path: Path) -> None:
+    write(tmp_path, "[Service]\nExecStart=/bin/true\n")
+    unit = load_unit(tmp_path, "a.service")
+    write(tmp_path, "[Service]\nRestart=always\n", "a.service.d/x.conf")
+    assert not needs_reload(tmp_path, unit)
+    assert load_unit(tmp_path, "a.service").restart == "always"
+
+
 def test_a_changed_file_a_new_dropin_and_a_removed_file_ask_for_a_reload(tmp_path: Path) -> None:
     import os
 
     write(tmp_path, "[Service]\nExecStart=/bin/true\n")
+    (tmp_path / "a.service.d").mkdir()
     unit = load_unit(tmp_path, "a.service")
     assert not needs_reload(tmp_path, unit)
     write(tmp_path, "[Service]\nRestart=always\n", "a.service.d/x.conf")
