@@ -18,6 +18,7 @@ HELP = {
     "skip-validation": "no validations and no bench; the release stays unproven",
     "load": "put load on a host with live traffic",
     "accept-new": "accept and remember the key of a host never seen before",
+    "file": "preview --set and --unset on a local serve script; no host needed",
     "to": "the release to go back to (default: the parent of current)",
     "force": "go back although files were edited by hand; saves them as a release first",
     "verbose": "every line of progress",
@@ -37,10 +38,11 @@ def _run(action: str, context: Context, **given: Any) -> None:
 @task(
     auto_shortflags=False,
     iterable=["host", "set_", "unset"],
-    help=_help("host", "set", "unset", "json", "accept-new"),
+    help=_help("host", "set", "unset", "file", "json", "accept-new"),
 )
 def plan(
     c: Context,
+    file: str = "",
     host: list[str] | None = None,
     set_: list[str] | None = None,
     unset: list[str] | None = None,
@@ -48,7 +50,7 @@ def plan(
     accept_new: bool = False,
 ) -> None:
     """Show what a deploy would change and restart, and why; reads only."""
-    _run("plan", c, host=host, set_=set_, unset=unset, json=json, accept_new=accept_new)
+    _run("plan", c, file=file, host=host, set_=set_, unset=unset, json=json, accept_new=accept_new)
 
 
 @task(
@@ -187,25 +189,25 @@ def hosts_list(c: Context, json: bool = False) -> None:
 @task(auto_shortflags=False, help={"reset": "lay the state before the fix again"})
 def lab_up(c: Context, reset: bool = False) -> None:
     """Start the embedded lab: SSH server, units, workers, router."""
-    from runbook import app
+    from runbook import offline
 
-    raise Exit(code=app.lab_up(Path.cwd(), reset=reset))
+    raise Exit(code=offline.lab_up(Path.cwd(), reset=reset))
 
 
 @task(auto_shortflags=False)
 def lab_down(c: Context) -> None:
     """Stop the lab and everything it started."""
-    from runbook import app
+    from runbook import offline
 
-    raise Exit(code=app.lab_down(Path.cwd()))
+    raise Exit(code=offline.lab_down(Path.cwd()))
 
 
 @task(auto_shortflags=False)
 def lab_status(c: Context) -> None:
     """Whether the lab runs, and where."""
-    from runbook import app
+    from runbook import offline
 
-    raise Exit(code=app.lab_status(Path.cwd()))
+    raise Exit(code=offline.lab_status(Path.cwd()))
 
 
 @task(auto_shortflags=False)

@@ -19,7 +19,6 @@ from runbook.events import Run
 from runbook.interrupt import Interrupt
 from runbook.rollout import Options
 from runbook.story import Story
-from runbook.verify import configuration
 from runbook.view import View
 from runbook.work import Work, utc_now
 
@@ -65,6 +64,7 @@ class Request:
     verbose: bool = False
     accept_new: bool = False
     reason: str = ""
+    file: str | None = None
     directory: Path = field(default_factory=Path.cwd)
 
     @property
@@ -74,7 +74,7 @@ class Request:
 
 def run(request: Request) -> int:
     """Run one action on its hosts, one after the other; stops at the first that does not pass. Returns the exit code."""
-    view = _view(request)
+    view = view_of(request)
     try:
         names = _names(request)
         _require_answerable(request, names, interactive=view.interactive)
@@ -85,8 +85,8 @@ def run(request: Request) -> int:
         documents.append(_one(request, name, view))
         if documents[-1]["exit_code"] != 0:
             break
-    _finish(request, view, documents, names[len(documents) :])
-    return _exit_code([document["exit_code"] for document in documents])
+    finish(request, view, documents, names[len(documents) :])
+    return exit_code([document["exit_code"] for document in documents])
 
 
 def _names(request: Request) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def _require_answerable(request: Request, names: Sequence[str], *, interactive: 
         raise UsageError(f"{request.action} asks before it changes a host: without a terminal it needs --yes")
 
 
-def _view(request: Request) -> View:
+def view_of(request: Request) -> View:
     return View(sys.stdout, silent=request.json, verbose=request.verbose)
 
 
@@ -210,11 +210,11 @@ def refuse(request: Request, error: RunbookError) -> int:
     document = Story(request.action, ",".join(request.hosts), "", [], [], error=error).document()
     if request.json:
         print(json.dumps(document))  # noqa: T201
-    _view(request).summary(document)
+    view_of(request).summary(document)
     return error.exit_code
 
 
-def _finish(
+def finish(
     request: Request, view: View, documents: Sequence[dict[str, Any]], not_started: Sequence[str]
 ) -> None:
     if request.json:
@@ -223,79 +223,5 @@ def _finish(
         view.say(f"not started: {', '.join(not_started)}")
 
 
-def _exit_code(codes: Sequence[int]) -> int:
+def exit_code(codes: Sequence[int]) -> int:
     return next((code for code in EXIT_ORDER if code in codes), max(codes, default=0))
-
-
-def check_hosts(request: Request) -> int:
-    """Check host files and their flag ledger; no host needs to be up. Without names, every file in hosts/ but the lab's."""
-    view = _view(request)
-    names = request.hosts or tuple(name for name in inventory.known(request.hosts_dir) if name != LAB)
-    documents = [_check_host(request, name, view) for name in names]
-    _finish(request, view, documents, ())
-    if not names:
-        view.say(f"no host files in {request.hosts_dir} but the lab's; hosts/example.yml is the manual")
-    return _exit_code([document["exit_code"] for document in documents])
-
-
-def _check_host(request: Request, name: str, view: View) -> dict[str, Any]:
-    told = Run(view.listeners())
-    story = Story("hosts.check", name, "", told.steps, told.findings)
-    try:
-        host = load_host(request, name, say=told.note)
-        told.find(*configuration.book(host, None, utc_now().date()))
-    except RunbookError as error:
-        story.error = error
-    document = story.document()
-    view.summary(document)
-    return document
-
-
-def list_hosts(request: Request) -> int:
-    """Name every host file; exit 0."""
-    names = inventory.known(request.hosts_dir)
-    if request.json:
-        print(json.dumps(list(names)))  # noqa: T201
-    for name in names:
-        _view(request).say(name)
-    return 0
-
-
-# ------------------------------------------------------------------ the lab
-
-
-def lab_up(directory: Path, *, reset: bool) -> int:
-    """Start the lab; with `reset` lay the state before the fix again."""
-    from runbook import lab
-
-    view = View(sys.stdout)
-    try:
-        state = lab.up(directory / ".lab", say=view.say, reset=reset)
-    except RunbookError as error:
-        view.say(str(error))
-        return error.exit_code
-    view.say(f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on 127.0.0.1:{state.ports['router']}")
-    return 0
-
-
-def lab_down(directory: Path) -> int:
-    """Stop the lab and everything it started."""
-    from runbook import lab
-
-    stopped = lab.down(directory / ".lab")
-    View(sys.stdout).say("the lab is down" if stopped else "the lab was not up")
-    return 0
-
-
-def lab_status(directory: Path) -> int:
-    """Say whether the lab runs; exit 3 when it does not, as `systemctl is-active` does."""
-    from runbook import lab
-
-    state = lab.status(directory / ".lab")
-    view = View(sys.stdout)
-    view.say(
-        "the lab is not up"
-        if state is None
-        else f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, pid {state.pid}"
-    )
-    return 0 if state else 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runbook import app
+from runbook import app, offline
 from runbook.app import Request
 from runbook.errors import UsageError
 from runbook.rollout import Options
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 # Actions that need no connection; every other one is a rollout of a host.
-SPECIAL = {"hosts.check": app.check_hosts, "hosts.list": app.list_hosts}
+SPECIAL = {"hosts.check": offline.check_hosts, "hosts.list": offline.list_hosts}
 
 
 def run(action: str, *, dry: bool = False, **given: Any) -> int:
@@ -23,6 +23,8 @@ def run(action: str, *, dry: bool = False, **given: Any) -> int:
         asked = request(action, dry=dry, **given)
     except UsageError as error:
         return app.refuse(Request(action, json=given.get("json", False)), error)
+    if asked.file is not None:
+        return offline.preview(asked)
     return SPECIAL.get(action, app.run)(asked)
 
 
@@ -44,6 +46,7 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
         verbose=given.get("verbose", False),
         accept_new=given.get("accept_new", False),
         reason=given.get("reason", ""),
+        file=given.get("file") or None,
     )
 
 

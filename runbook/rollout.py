@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runbook import plan as plans
-from runbook import releases, stages
+from runbook import releases
 from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError
+from runbook.stages import before, deciding, files, restarting, telling
 from runbook.story import Story
 from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import configuration, loading, waiting
@@ -47,18 +48,18 @@ def deploy(work: Work, options: Options) -> Story:
         seen, plan = _plan(work, story)
         if options.dry_run:
             return story
-        stages.confirm(work)
-        stages.lock(work, "deploy")
-        seen = stages.unchanged(work, plan, plans.deploy)
-        serving = stages.preflight(work, seen)
+        before.confirm(work)
+        before.lock(work, "deploy")
+        seen = before.unchanged(work, plan, plans.deploy)
+        serving = before.preflight(work, seen)
         load = _load_allowed(work, options)
-        parent = stages.secure(work, seen)
-        baseline = stages.baseline(work, seen, parent, serving=serving and load)
-        story.release = stages.write(work, plan, seen, parent)
+        parent = files.secure(work, seen)
+        baseline = loading.baseline(work, parent, serving=serving and load)
+        story.release = files.write(work, plan, seen, parent)
         with _undone(work, story, plan, parent, serving=serving):
-            stages.restart(work, plan)
+            restarting.restart(work, plan)
             _prove(work, story, plan, load=load, baseline=baseline)
-        stages.settle(work, story)
+        files.settle(work, story)
     return story
 
 
@@ -96,16 +97,16 @@ def rollback(work: Work, options: Options) -> Story:
             seen = work.observe()
             plans.require_units(work.host, seen)
         target = releases.rollback_target(seen, options.to)
-        stages.refuse_hand_edits(work, seen, force=options.force)
-        plan = story.plan = stages.plan_back(work, seen, target)
+        before.refuse_hand_edits(work, seen, force=options.force)
+        plan = story.plan = files.plan_back(work, seen, target)
         work.run.show("plan", plan)
-        stages.confirm(work)
-        stages.lock(work, "rollback")
-        seen = stages.unchanged(work, plan, lambda host, seen: stages.plan_back(work, seen, target))
+        before.confirm(work)
+        before.lock(work, "rollback")
+        seen = before.unchanged(work, plan, lambda host, seen: files.plan_back(work, seen, target))
         if options.force:
-            stages.secure(work, seen)
+            files.secure(work, seen)
         _return_to(work, story, plan, target)
-        stages.settle(work, story)
+        files.settle(work, story)
     return story
 
 
@@ -116,7 +117,7 @@ def status(work: Work, options: Options) -> Story:
         seen = work.observe()
         plans.require_units(work.host, seen)
         story.release = seen.current
-        story.extra["status"] = stages.status(work.host, seen)
+        story.extra["status"] = telling.status(work.host, seen)
         work.run.show("status", story.extra["status"])
     return story
 
@@ -167,24 +168,24 @@ def _undone(work: Work, story: Story, plan: Plan, parent: Release, *, serving: b
     try:
         yield
     except InterruptedByOperator:
-        stages.mark(work, story, "unproven")
+        deciding.mark(work, story, "unproven")
         if plan.changes and work.offer(f"stopped; roll back to {parent.id} now?"):
             _go_back(work, story, parent)
         raise
     except GateError as error:
         story.error = error
-        stages.mark(work, story, "failed")
+        deciding.mark(work, story, "failed")
         work.run.find(Finding("unit", Outcome.FAIL, str(error), {"journal": error.excerpt}))
         policy: str = work.host.policy.on_unhealthy
     else:
-        verdict, policy = stages.judge(work, story)
-        stages.mark(work, story, verdict)
-    if policy == "rollback" and stages.may_return(work, plan, parent, serving=serving):
+        verdict, policy = deciding.judge(work, story)
+        deciding.mark(work, story, verdict)
+    if policy == "rollback" and deciding.may_return(work, plan, parent, serving=serving):
         _go_back(work, story, parent)
 
 
 def _go_back(work: Work, story: Story, parent: Release) -> None:
-    plan = stages.plan_back(work, work.observe(), parent)
+    plan = files.plan_back(work, work.observe(), parent)
     work.run.show("rollback", plan)
     _return_to(work, story, plan, parent)
 
@@ -192,17 +193,17 @@ def _go_back(work: Work, story: Story, parent: Release) -> None:
 def _return_to(work: Work, story: Story, plan: Plan, target: Release) -> None:
     """Write a release's bytes, restart, and check it without load; a failure here needs a person."""
     try:
-        stages.write_back(work, plan, target)
+        files.write_back(work, plan, target)
         story.rolled_back_to = target.id
-        stages.restart(work, plan)
-        before = len(work.run.findings)
+        restarting.restart(work, plan)
+        asked = len(work.run.findings)
         up = waiting.all_up(work) and waiting.serving_ready(work)
         work.run.find(*configuration.environment(work.host, work.observe(), target.flags))
     except InterruptedByOperator:
         raise
     except RunbookError as error:
         raise RollbackFailedError(f"rollback to {target.id} did not finish: {error}") from error
-    found = worst(finding.outcome for finding in work.run.findings[before:])
+    found = worst(finding.outcome for finding in work.run.findings[asked:])
     if not up or found is Outcome.FAIL:
         raise RollbackFailedError(
             f"the files of release {target.id} are back, but the service is not well: a person is needed"
@@ -232,4 +233,4 @@ def _told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
         raise
     finally:
         if audited:
-            stages.append_record(work, story, started)
+            telling.append_record(work, story, started)

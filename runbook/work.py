@@ -52,6 +52,11 @@ class Work:
             self.sleep(min(left, 0.2))
         self.checkpoint()
 
+    def who(self) -> dict[str, Any]:
+        """Who is at work, since when, on which rollout: what a lock and `inflight.json` say of us."""
+        who = f"{self.operator.get('user')}@{self.operator.get('host')}"
+        return {"who": who, "since": self.now().isoformat(timespec="seconds"), "rollout": self.rollout}
+
     def at(self, step: str) -> None:
         """Tell whoever finds the host locked how far we are; only a wire that writes holds the lock."""
         if self.wire.mode == "writing":

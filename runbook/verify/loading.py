@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runbook.events import Step
-    from runbook.model import Validation
+    from runbook.model import Release, Validation
     from runbook.verify.waiting import Watch
     from runbook.work import Work
 
@@ -27,6 +27,23 @@ class Measured:
     validations: list[Mapping[str, Any]] = field(default_factory=list)
     bench: Mapping[str, Any] | None = None
     comparison: Mapping[str, Any] | None = None
+
+
+def baseline(work: Work, parent: Release, *, serving: bool) -> Mapping[str, Any] | None:
+    """The bench of the state before the change: the parent's, else measured now and kept with the parent."""
+    spec = work.host.bench
+    if spec is None or parent.bench is not None or not serving:
+        return parent.bench
+    with work.run.step("bench before", budget_s=spec.budget_s) as step:
+        jobs = Jobs(work.wire, work.host, work.checkpoint, work.api_key)
+        try:
+            result = bench.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
+        except MeasureError as error:
+            # A fix must not wait for a number; the bench after it will be inconclusive and say why.
+            step.outcome, step.detail = Outcome.ERROR, str(error)
+            return None
+        work.wire.call("release_update", state=work.host.state, id=parent.id, fields={"bench": result})
+    return result
 
 
 def under_load(

@@ -1,0 +1,126 @@
+"""What needs no host: previews of edits, checks of host files, and the lab's own switch."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runbook import app, edits, inventory
+from runbook.errors import EditRefusedError, RunbookError, UsageError
+from runbook.events import Run
+from runbook.model import Change
+from runbook.plan import Plan
+from runbook.story import Story
+from runbook.verify import configuration
+from runbook.view import View
+from runbook.work import utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def check_hosts(request: app.Request) -> int:
+    """Check host files and their flag ledger; no host needs to be up. Without names, every file in hosts/ but the lab's."""
+    view = app.view_of(request)
+    names = request.hosts or tuple(name for name in inventory.known(request.hosts_dir) if name != app.LAB)
+    documents = [_check_host(request, name, view) for name in names]
+    app.finish(request, view, documents, ())
+    if not names:
+        view.say(f"no host files in {request.hosts_dir} but the lab's; hosts/example.yml is the manual")
+    return app.exit_code([document["exit_code"] for document in documents])
+
+
+def _check_host(request: app.Request, name: str, view: View) -> dict[str, Any]:
+    told = Run(view.listeners())
+    story = Story("hosts.check", name, "", told.steps, told.findings)
+    try:
+        host = app.load_host(request, name, say=told.note)
+        told.find(*configuration.book(host, None, utc_now().date()))
+    except RunbookError as error:
+        story.error = error
+    document = story.document()
+    view.summary(document)
+    return document
+
+
+def preview(request: app.Request) -> int:
+    """Show what --set and --unset would do to a local file; writes nothing, needs no host."""
+    assert request.file is not None
+    path = Path(request.file)
+    story = Story("plan", "", "", [], [])
+    try:
+        story.plan = Plan((_preview_change(path, request.settings),))
+    except (RunbookError, OSError) as error:
+        story.error = error if isinstance(error, RunbookError) else UsageError(f"{path}: {error.strerror}")
+    document = story.document()
+    view = app.view_of(request)
+    if story.plan is not None:
+        view.say(story.plan.changes[0].diff() or "nothing to change")
+    view.summary(document)
+    app.finish(request, view, [document], ())
+    return story.exit_code
+
+
+def _preview_change(path: Path, settings: Mapping[str, str | None]) -> Change:
+    before = path.read_bytes()
+    try:
+        after = edits.named("serve_script").edit(
+            before.decode("utf-8", "surrogateescape"),
+            set={name: value for name, value in settings.items() if value is not None},
+            unset=[name for name, value in settings.items() if value is None],
+        )
+    except EditRefusedError as refused:
+        raise refused.at(str(path)) from refused
+    return Change(str(path), before, after.encode("utf-8", "surrogateescape"))
+
+
+def list_hosts(request: app.Request) -> int:
+    """Name every host file; exit 0."""
+    names = inventory.known(request.hosts_dir)
+    if request.json:
+        print(json.dumps(list(names)))  # noqa: T201
+    for name in names:
+        app.view_of(request).say(name)
+    return 0
+
+
+# ------------------------------------------------------------------ the lab
+
+
+def lab_up(directory: Path, *, reset: bool) -> int:
+    """Start the lab; with `reset` lay the state before the fix again."""
+    from runbook import lab
+
+    view = View(sys.stdout)
+    try:
+        state = lab.up(directory / ".lab", say=view.say, reset=reset)
+    except RunbookError as error:
+        view.say(str(error))
+        return error.exit_code
+    view.say(f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on 127.0.0.1:{state.ports['router']}")
+    return 0
+
+
+def lab_down(directory: Path) -> int:
+    """Stop the lab and everything it started."""
+    from runbook import lab
+
+    stopped = lab.down(directory / ".lab")
+    View(sys.stdout).say("the lab is down" if stopped else "the lab was not up")
+    return 0
+
+
+def lab_status(directory: Path) -> int:
+    """Say whether the lab runs; exit 3 when it does not, as `systemctl is-active` does."""
+    from runbook import lab
+
+    state = lab.status(directory / ".lab")
+    view = View(sys.stdout)
+    view.say(
+        "the lab is not up"
+        if state is None
+        else f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, pid {state.pid}"
+    )
+    return 0 if state else 3

@@ -1,0 +1,116 @@
+"""Files and releases: what is there is kept, the plan is written, and an older release is put back."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from runbook import plan as plans
+from runbook import releases
+from runbook.observation import release as parse_release
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runbook.model import Change, Host, Observation, Release
+    from runbook.plan import Plan
+    from runbook.story import Story
+    from runbook.work import Work
+
+
+def secure(work: Work, seen: Observation) -> Release:
+    """The release to come back to: current, or what is on disk saved as `adopted` when no release holds it."""
+    here = releases.current(seen)
+    if here is not None and not releases.edited_since(seen, here):
+        return here
+    with work.run.step("save what is there") as step:
+        release = _save(
+            work,
+            "adopted",
+            parent=here.id if here else None,
+            files=releases.records(seen.files),
+            flags=_flags(work.host, seen),
+        )
+        work.wire.call("set_current", state=work.host.state, id=release.id)
+        step.detail = f"release {release.id} (adopted)"
+    return release
+
+
+def _flags(host: Host, seen: Observation) -> dict[str, plans.Environment]:
+    return dict(plans.toward(host, seen, ()).wanted)
+
+
+def write(work: Work, plan: Plan, seen: Observation, parent: Release) -> str:
+    """Write the plan's files and save them as a release; without changes the parent stays current."""
+    if not plan.changes:
+        return parent.id
+    with work.run.step("write") as step:
+        inflight(work, "write", back_to=parent.id)
+        _write_files(work, plan.changes)
+        files = releases.records(seen.files, plan.changes)
+        release = _save(work, "unproven", parent=parent.id, files=files, flags=plan.wanted)
+        work.wire.call("set_current", state=work.host.state, id=release.id)
+        step.detail = f"{len(plan.changes)} files, release {release.id}"
+    return release.id
+
+
+def write_back(work: Work, plan: Plan, target: Release) -> None:
+    """Put a release's bytes back and make it current."""
+    with work.run.step("write back") as step:
+        inflight(work, "write back", back_to=target.id)
+        if plan.changes:
+            _write_files(work, plan.changes)
+        work.wire.call("set_current", state=work.host.state, id=target.id)
+        step.detail = f"{len(plan.changes)} files of release {target.id}"
+
+
+def _write_files(work: Work, changes: tuple[Change, ...]) -> None:
+    work.wire.call("files_write", changes=[_wire_change(change) for change in changes])
+
+
+def _wire_change(change: Change) -> dict[str, Any]:
+    return {
+        "path": change.path,
+        "before": None if change.before is None else hashlib.sha256(change.before).hexdigest(),
+        "b64": None if change.after is None else base64.b64encode(change.after).decode(),
+        "mode": change.mode,
+        "uid": change.uid,
+        "gid": change.gid,
+        "check": "bash" if change.after is not None else None,
+    }
+
+
+def _save(
+    work: Work, verdict: str, *, parent: str | None, files: Any, flags: Mapping[str, plans.Environment]
+) -> Release:
+    now = work.now()
+    document = releases.manifest(
+        releases.new_id(now),
+        created=now,
+        parent=parent,
+        verdict=verdict,
+        files=files,
+        flags=flags,
+        rollout=work.rollout,
+    )
+    work.wire.call(
+        "release_save", state=work.host.state, manifest=document, files=[file.path for file in files]
+    )
+    return parse_release(document)
+
+
+def plan_back(work: Work, seen: Observation, target: Release) -> Plan:
+    """The plan to a release, from the bytes the host keeps of it."""
+    stored = work.wire.call("release_read", state=work.host.state, id=target.id)
+    return releases.plan_back(work.host, seen, stored["files"], target)
+
+
+def inflight(work: Work, step: str, *, back_to: str) -> None:
+    """Mark on the host what is under way, so that the next run can finish or undo it."""
+    work.wire.call("inflight", state=work.host.state, doc={**work.who(), "step": step, "parent": back_to})
+
+
+def settle(work: Work, story: Story) -> None:
+    """Nothing is under way any more."""
+    work.wire.call("inflight", state=work.host.state, doc=None)
