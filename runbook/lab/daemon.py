@@ -19,9 +19,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runbook.lab import control, sshd, state
+from runbook.lab import control, state
 from runbook.lab.processes import identify
 from runbook.lab.session import Sessions, Surroundings
+from runbook.lab.sshd import Access, SshServer
 from runbook.lab.state import LabState, Paths
 from runbook.lab.systemd import ledger
 from runbook.lab.systemd.journal import Journal
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _INHERITED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PATH")
+_LOOK_S = 2.0
 
 
 def main(argv: list[str]) -> int:
@@ -68,27 +70,32 @@ async def _live(lab: LabState) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     ledger.end_orphans(paths.ledger)
+    paths.journal.mkdir(mode=0o700, exist_ok=True)
     journal = Journal(paths.journal)
     units = Units(paths.units, journal, paths.ledger, _environ())
     sessions = Sessions(surroundings(paths))
+    server = SshServer()
     with _socket_directory(paths) as address:
         try:
-            server = await sshd.listen(lab.ssh_port, sshd.Access(lab.user, paths.keys), sessions)
+            await server.listen(lab.ssh_port, Access(lab.user, paths.keys), sessions)
         except OSError as error:
             return _refuse(f"port {lab.ssh_port} of the lab's SSH server is taken ({error.strerror})")
         await control.serve(address, units, journal)
         _announce(paths)
-        await _work(units, stop)
-        server.close()
+        await _work(units, paths, stop)
+        await server.close()
         await units.stop_all()
         await asyncio.to_thread(sessions.end, 2.0)
     return 0
 
 
-async def _work(units: Units, stop: asyncio.Event) -> None:
+async def _work(units: Units, paths: Paths, stop: asyncio.Event) -> None:
+    """Start what is enabled and serve until told to stop, or until somebody removed the lab from under us."""
     starting = [asyncio.ensure_future(units.ask(name, "start")) for name in units.enabled()]
     _say("ready")
-    await stop.wait()
+    while paths.daemon.exists() and not stop.is_set():
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), _LOOK_S)
     for task in starting:
         task.cancel()
 
@@ -130,7 +137,8 @@ def surroundings(paths: Paths) -> Surroundings:
     """The user's shell, home and environment, with the lab's `bin/` first on PATH."""
     environ = _environ()
     environ["PATH"] = f"{paths.bin}:{environ['PATH']}"
-    return Surroundings(_shell(), environ.get("HOME", "/"), environ)
+    home = environ.get("HOME", "/")
+    return Surroundings(_shell(), home if Path(home).is_dir() else "/", environ)
 
 
 def _shell() -> str:

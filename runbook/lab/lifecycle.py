@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
-import os
 import shutil
-import socket
-import subprocess
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runbook.lab import extras, state
 from runbook.lab.errors import LabError
-from runbook.lab.processes import Identity, alive, end, family, table
+from runbook.lab.launch import answers, recorded, start_daemon
+from runbook.lab.processes import alive, end, family, table
 from runbook.lab.serving import await_serving
 from runbook.lab.state import LabState, Paths
 from runbook.lab.systemd import ledger
@@ -67,18 +64,8 @@ def down(root: Path) -> bool:
 def status(root: Path) -> LabState | None:
     """The running lab; None where none was laid or its daemon does not run."""
     lab = state.load(root.absolute())
-    daemon = _daemon(root.absolute())
+    daemon = recorded(root.absolute())
     return replace(lab, pid=daemon.pid) if lab and daemon and alive(daemon) else None
-
-
-def answers(lab: LabState, timeout_s: float = 5.0) -> bool:
-    """Whether the lab's SSH server greets; a daemon that is stopped or stuck does not."""
-    with (
-        contextlib.suppress(OSError),
-        socket.create_connection(("127.0.0.1", lab.ssh_port), timeout_s) as link,
-    ):
-        return link.recv(4) == b"SSH-"
-    return False
 
 
 @contextlib.contextmanager
@@ -90,16 +77,8 @@ def _exclusive(root: Path) -> Iterator[None]:
         yield
 
 
-def _daemon(root: Path) -> Identity | None:
-    try:
-        document = json.loads(Paths(root).daemon.read_text())
-        return Identity(int(document["pid"]), str(document["started"]))
-    except (OSError, ValueError, KeyError):
-        return None
-
-
 def _end(root: Path) -> bool:
-    daemon = _daemon(root)
+    daemon = recorded(root)
     running = daemon is not None and alive(daemon)
     if daemon and running:
         below = family([daemon], table())
@@ -126,12 +105,25 @@ def _laid(root: Path, say: Callable[[str], None], *, usual_ports: bool) -> LabSt
     if lab and lab.root != root:
         raise LabError(f"{paths.state} was laid in {lab.root} and then moved; remove {root} or move it back")
     whole = lab is not None and paths.units.is_dir() and paths.scripts.is_dir()
-    lab = replace(lab, python=sys.executable) if lab else state.fresh_state(root, usual_ports=usual_ports)
+    lab = _settled(lab, whole=whole) if lab else state.fresh_state(root, usual_ports=usual_ports)
     _prepare(lab)
     if not whole:
         _lay(lab, say)
     state.save(lab)
     return lab
+
+
+def _settled(lab: LabState, *, whole: bool) -> LabState:
+    """An earlier lab's state for this life: its ports are in its scripts, so they may change with those alone."""
+    ports = dict(lab.ports) if whole else state.choose_ports(lab.ports, lab.ports)
+    taken = [f"{ports[role]} ({role})" for role in ports if not state.is_free(ports[role])]
+    if taken:
+        raise LabError(
+            f"the lab's ports are taken by another program: {', '.join(taken)}; "
+            "stop it, or lay the lab anew on other ports with lab.up --reset"
+        )
+    ssh_port = state.choose_ports(["ssh"], {"ssh": lab.ssh_port})["ssh"]
+    return replace(lab, ports=ports, ssh_port=ssh_port, python=sys.executable)
 
 
 def _prepare(lab: LabState) -> None:
@@ -153,30 +145,3 @@ def _lock_file() -> Path:
     from runbook.lab.layout import package_home
 
     return package_home() / "requirements-lab.lock"
-
-
-def start_daemon(lab: LabState) -> int:
-    """Start the daemon and wait for its one word; LabError, with its log's end, when that is not `ready`."""
-    from runbook.lab.layout import package_home
-
-    paths = Paths(lab.root)
-    paths.run.mkdir(mode=0o700, exist_ok=True)
-    with paths.log.open("ab") as log:
-        said = subprocess.run(
-            [sys.executable, "-m", "runbook.lab.daemon", str(lab.root)],
-            cwd=package_home(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env={**os.environ, "PYTHONPATH": str(package_home())},
-            check=False,
-        )
-    daemon = _daemon(lab.root)
-    if said.stdout != b"ready" or daemon is None:
-        raise LabError(f"the lab's daemon did not start: {said.stdout.decode() or _tail(paths.log)}")
-    return daemon.pid
-
-
-def _tail(log: Path) -> str:
-    lines = log.read_text("utf-8", "replace").splitlines()[-10:]
-    return "\n".join([f"see {log}", *lines])

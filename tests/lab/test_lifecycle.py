@@ -3,7 +3,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +17,7 @@ import pytest
 from runbook import lab as embedded
 from runbook.lab import state
 from runbook.lab.errors import LabError
-from runbook.lab.lifecycle import start_daemon
+from runbook.lab.launch import start_daemon
 from runbook.lab.processes import alive, table
 from runbook.lab.state import LabState, Paths
 from runbook.lab.systemd import ledger
@@ -104,8 +106,6 @@ def test_a_second_daemon_for_the_same_lab_refuses(small_lab: LabState) -> None:
 
 
 def test_a_taken_port_is_named(small_lab: LabState) -> None:
-    import socket
-
     with socket.socket() as other:
         other.bind(("127.0.0.1", small_lab.ssh_port))
         other.listen()
@@ -150,6 +150,55 @@ def test_up_after_a_killed_daemon_and_shim_ends_the_orphans_and_starts_anew(smal
         until(lambda: [entry.unit for entry in sleepers(small_lab)] == ["sleeper.service"])
     finally:
         embedded.down(small_lab.root)
+
+
+def test_a_lab_removed_from_under_its_daemon_ends_by_itself(small_lab: LabState) -> None:
+    daemon = start_daemon(small_lab)
+    until(lambda: len(sleepers(small_lab)) == 1)
+    processes = sleepers(small_lab)[0].processes
+    shutil.rmtree(small_lab.root)
+    until(lambda: daemon not in table() and not any(map(alive, processes)))
+    assert not small_lab.root.exists()
+
+
+def test_a_port_of_a_server_taken_while_the_lab_was_down_is_named(small_lab: LabState) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", small_lab.ports["decode"]))
+        other.listen()
+        with pytest.raises(
+            LabError, match=rf"taken by another program: {small_lab.ports['decode']} \(decode\)"
+        ):
+            embedded.up(small_lab.root, say=print)
+
+
+def test_the_ssh_port_gives_way_when_another_program_took_it(small_lab: LabState) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", small_lab.ssh_port))
+        other.listen()
+        try:
+            up = embedded.up(small_lab.root, say=print, settle=lambda lab: ())
+            assert up.ssh_port != small_lab.ssh_port
+            assert up.ports == small_lab.ports
+        finally:
+            embedded.down(small_lab.root)
+
+
+def test_down_hangs_up_and_what_ran_over_ssh_sees_the_end_of_its_input(
+    small_lab: LabState, tmp_path: Path
+) -> None:
+    from tests.lab.fixtures import Shell
+
+    start_daemon(small_lab)
+    client = subprocess.Popen(
+        [*Shell(small_lab).argv(), f"echo ready; cat >/dev/null; echo seen >{tmp_path}/mark"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with client:
+        assert client.stdout
+        assert client.stdout.readline() == b"ready\n"
+        assert embedded.down(small_lab.root)
+        assert (tmp_path / "mark").read_text() == "seen\n"
 
 
 def test_a_lab_that_was_moved_is_refused(small_lab: LabState, tmp_path: Path) -> None:

@@ -47,9 +47,8 @@ class Journal:
         self._limit = limit_bytes
 
     def append(self, unit: str, record: Record) -> None:
-        """Add a record, rotating when the file is full."""
+        """Add a record, rotating when the file is full; OSError when it cannot be written."""
         path = self._path(unit)
-        path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.stat().st_size >= self._limit // 2:
             path.replace(path.with_suffix(".log.1"))
         with path.open("a", encoding="utf-8", errors="surrogateescape") as stream:

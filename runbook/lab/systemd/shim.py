@@ -84,16 +84,13 @@ class _Activation:
     def _reap(self) -> bool:
         """Collect the dead; False when none is left. The main process's end is told with what is left beside it."""
         told = None
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                break
-            if pid == 0:
-                break
-            if pid == self._pid:
-                told, self._pid = _exit_of(status), 0
-        left = _any_child()
+        try:
+            while (died := os.waitpid(-1, os.WNOHANG))[0]:
+                if died[0] == self._pid:
+                    told, self._pid = _exit_of(died[1]), 0
+            left = True
+        except ChildProcessError:
+            left = False
         if told:
             _tell({"exited": told, "empty": not left})
         return left
@@ -167,14 +164,6 @@ def _exit_of(status: int) -> list[int]:
     if os.WIFEXITED(status):
         return [1, os.WEXITSTATUS(status)]
     return [3 if os.WCOREDUMP(status) else 2, os.WTERMSIG(status)]
-
-
-def _any_child() -> bool:
-    try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return False
-    return True
 
 
 def _descendants(root: int) -> list[int]:

@@ -30,6 +30,7 @@ class Bench:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        (root / "journal").mkdir()
         self.journal = Journal(root / "journal")
         self.units = Units(
             root, self.journal, root / "ledger.json", {"PATH": os.environ["PATH"], "MANAGER": "1"}
