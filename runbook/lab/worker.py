@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from runbook.lab.model.batch import CHUNKS_S, UNCAPTURED_COST, Batch, Pace
+from runbook.lab.model.batch import EVENT_GAP_S, UNCAPTURED_COST, Batch, Pace
 from runbook.lab.model.counters import Counters
 from runbook.lab.model.endpoint import Endpoint
 from runbook.lab.model.engine import ROLES, Engine, Serving
@@ -58,7 +58,10 @@ def parse_arguments(argv: Sequence[str] | None) -> tuple[Serving, float]:
     parser.add_argument("--model-path", default="")
     parser.add_argument("--pace-tok-s", type=float, default=PACE_TOK_S, help="tokens/s of one sequence alone")
     parser.add_argument(
-        "--chunks-s", type=float, default=CHUNKS_S, help="events/s above which tokens share one"
+        "--event-gap-ms",
+        type=float,
+        default=1000 * EVENT_GAP_S,
+        help="tokens of a sequence share an event for so long; 0: one token an event",
     )
     parser.add_argument(
         "--start-delay-s", type=float, default=0.0, help="seconds of 503 after the port is open"
@@ -95,7 +98,8 @@ def build(serving: Serving, switches: Switches) -> Engine:
     """The engine with its batch, wired as command line and environment say."""
     counters = Counters()
     pace, strike = pace_of(serving, switches), strike_of(serving, switches)
-    return Engine(serving, switches, Batch(pace, counters, strike, chunks_s=serving.chunks_s), counters)
+    batch = Batch(pace, counters, strike, event_gap_s=serving.event_gap_ms / 1000)
+    return Engine(serving, switches, batch, counters)
 
 
 def pace_of(serving: Serving, switches: Switches) -> Pace:

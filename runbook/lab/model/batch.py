@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
     from runbook.lab.model.sequence import Sequence
 
 MAX_RUNNING = 128
-CHUNKS_S = 4000.0
+EVENT_GAP_S = 0.02
+"""Tokens of a sequence share an event for so long: 6 at 300 tokens/s, as with SGLang's --stream-interval or MTP."""
 OVERLAP_OFF_COST = 1.04
 """A step without the second stream, relative to one with it: the price of the fix."""
 
@@ -46,9 +46,8 @@ class Pace:
 class Batch:
     """The running sequences and the queue before them.
 
-    `strike` sees the running sequences before every step and may splice their plans. Up to `chunks_s` events a
-    second every token is an event of its own; above it a sequence's tokens are sent some at a time in one event, as
-    SGLang's own front end does under load.
+    `strike` sees the running sequences before every step and may splice their plans. A sequence's first token is
+    sent at once; the later ones share an event for `event_gap_s`, and with 0 each is an event of its own.
     """
 
     def __init__(
@@ -58,11 +57,11 @@ class Batch:
         strike: Callable[[list[Sequence]], None],
         *,
         max_running: int = MAX_RUNNING,
-        chunks_s: float = CHUNKS_S,
+        event_gap_s: float = EVENT_GAP_S,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._pace, self._counters, self._strike = pace, counters, strike
-        self._chunks_s, self._clock = chunks_s, clock
+        self._event_gap_s, self._clock = event_gap_s, clock
         self.max_running = max_running
         self._queue: deque[Sequence] = deque()
         self._running: list[Sequence] = []
@@ -85,7 +84,7 @@ class Batch:
 
     def flush(self, step_s: float) -> None:
         """Send what has waited long enough, and let go of the sequences that ended."""
-        together = math.ceil(len(self._running) / (step_s * self._chunks_s))
+        together = max(1, round(self._event_gap_s / step_s))
         for sequence in self._running:
             if sequence.ended or len(sequence.unsaid) >= together or sequence.position == 1:
                 sequence.flush()

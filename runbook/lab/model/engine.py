@@ -41,7 +41,7 @@ class Serving:
     served_model_name: str
     model_path: str
     pace_tok_s: float
-    chunks_s: float
+    event_gap_ms: float
     disable_cuda_graph: bool = False
 
 

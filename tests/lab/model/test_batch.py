@@ -55,8 +55,8 @@ def in_loop(work: Callable[[], Coroutine[None, None, None]]) -> None:
     asyncio.run(work())
 
 
-def new_batch(counters: Counters | None = None, *, max_running: int = 128, chunks_s: float = 1e9) -> Batch:
-    return Batch(Pace(100.0), counters or Counters(), never, max_running=max_running, chunks_s=chunks_s)
+def new_batch(counters: Counters | None = None, *, max_running: int = 128, event_gap_s: float = 0.0) -> Batch:
+    return Batch(Pace(100.0), counters or Counters(), never, max_running=max_running, event_gap_s=event_gap_s)
 
 
 def run_steps(batch: Batch, steps: int) -> None:
@@ -158,10 +158,10 @@ def test_more_requests_than_places_queue() -> None:
     in_loop(work)
 
 
-def test_above_the_event_rate_tokens_share_an_event_and_the_first_never_waits() -> None:
+def test_tokens_share_an_event_for_a_while_and_the_first_never_waits() -> None:
     async def work() -> None:
-        # A step of 10.0625 ms and at most 25 events a second: four tokens an event.
-        batch = new_batch(chunks_s=25.0)
+        # A step takes 10.0625 ms.
+        batch = new_batch(event_gap_s=0.04)
         voice = Recorder()
         batch.add(Sequence([5, 6, 7, 8, 9, EOS], voice, Client(), limit=100))
         run_steps(batch, 6)
