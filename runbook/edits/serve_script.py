@@ -10,15 +10,16 @@ from runbook.edits.shell import changes, environment, parser
 from runbook.edits.shell.reparse import reparse
 from runbook.edits.shell.script import parse
 from runbook.edits.shell.splices import apply, collide
-from runbook.edits.shell.words import NAME
+from runbook.edits.shell.words import NAME, quote
 from runbook.errors import EditRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from runbook.edits.shell.environment import Environment
     from runbook.edits.shell.script import Script
     from runbook.edits.shell.sites import Site
+    from runbook.edits.shell.splices import Splice
 
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -80,6 +81,7 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
         script = parse(source)
     found = environment.read(script)
     _refuse_redefined(script)
+    _refuse_unquotable(script, set)
     splices = changes.plan(found, set, unset)
     if not splices:
         return text
@@ -88,8 +90,7 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
     if collide(splices):
         return edit(edit(text, unset=unset), set=set)
     edited = apply(source, splices)
-    with parser.second_opinion(edited):
-        after = reparse(script, splices)
+    after = _reread(script, splices, edited)
     _prove(found, environment.read(after), set, unset)
     return parser.decode(edited)
 
@@ -126,6 +127,7 @@ def _refuse_names(wanted: Mapping[str, str], unwanted: Collection[str]) -> None:
     for name, value in wanted.items():
         if "\0" in value:
             raise EditRefusedError(f"the value of {name} holds a NUL, which no environment can carry")
+        parser.encode(value)
 
 
 def _refuse_redefined(script: Script) -> None:
@@ -137,6 +139,27 @@ def _refuse_redefined(script: Script) -> None:
                     f"the function {name} replaces the builtin; rename it, or edit by hand",
                     line=statement.line,
                 )
+
+
+def _refuse_unquotable(script: Script, wanted: Mapping[str, str]) -> None:
+    for name, value in wanted.items():
+        if script.posix and quote(value).startswith("$'"):
+            raise EditRefusedError(
+                f"the value of {name} holds control characters, which sh has no quotes for", line=1
+            )
+
+
+def _reread(script: Script, splices: Sequence[Splice], edited: bytes) -> Script:
+    """The edited script as both parsers take it."""
+    try:
+        with parser.second_opinion(edited):
+            return reparse(script, splices)
+    except EditRefusedError as error:
+        at = script.source.count(b"\n", 0, min(splice.start for splice in splices)) + 1
+        raise EditRefusedError(
+            f"the edit would break the script ({error.reason}); move the assignment to a line of its own",
+            line=at,
+        ) from error
 
 
 def _prove(

@@ -112,7 +112,7 @@ def _here_document(draw: st.DrawFn) -> str:
     name = draw(_any_name)
     delimiter, dash = draw(st.sampled_from([("EOF", ""), ("'EOF'", ""), ('"E F"', ""), ("EOF", "-")]))
     body = draw(st.sampled_from([f"export {name}=5\n", f"{name}=1 # x\n\n", "$(\n", "", "a\\\n"]))
-    body = body if delimiter != "EOF" or "$(" not in body else "b\n"
+    body = body if delimiter != "EOF" or body[-2:] not in ("(\n", "\\\n") else "b\n"
     end = delimiter.strip("'\"")
     after = draw(st.sampled_from(["", f"; export {name}=3", " | cat", "; cat <<X\nq\nX\n"]))
     if after.startswith("; cat"):

@@ -233,7 +233,9 @@ def _refuse_needed(found: Environment, name: str) -> None:
 def _splices(draft: _Draft) -> list[Splice]:
     found = draft.found
     script, launch = found.script, found.launch
-    splices = list(draft.splices)
+    # whole lines come first, so that one which lands where another splice begins stands before it
+    splices = [insertion.of_lines(found, lines, not_before=at) for at, lines in draft.lines.items()]
+    splices += draft.splices
     taken = [(script.statements[index], tokens) for index, tokens in sorted(draft.operands.items())]
     splices += removal.of_operands(script.source, taken)
     if launch:
@@ -241,6 +243,4 @@ def _splices(draft: _Draft) -> list[Splice]:
     if launch and launch.room is not None and draft.env_words:
         text = "".join(draft.env_words).encode("utf-8", "surrogateescape")
         splices.append(Splice(launch.room, launch.room, text))
-    for not_before, lines in draft.lines.items():
-        splices.append(insertion.of_lines(found, lines, not_before=not_before))
     return splices
