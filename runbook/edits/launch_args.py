@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell import launch as launches
-from runbook.edits.shell import parser
+from runbook.edits.shell import options, parser
 from runbook.edits.shell.removal import lead
 from runbook.edits.shell.reparse import reparse
 from runbook.edits.shell.script import parse
@@ -18,37 +18,14 @@ from runbook.edits.shell.words import quote
 from runbook.errors import EditRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from runbook.edits.shell.launch import Launch
+    from runbook.edits.shell.options import Option, Place
     from runbook.edits.shell.script import Script
     from runbook.edits.shell.words import Word
 
 NOTHING: Mapping[str, str | None] = MappingProxyType({})
-_OPTION = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]*\Z")
-_SEVERAL = re.compile(r"[@*]|(?i:args|opts|options|flags|extra)")
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option as given: `--x 1`, `--x=1` or `--x` alone (`value` None and not `given`).
-
-    `value` is None and `given` true where only a run can tell the value.
-    """
-
-    name: str
-    value: str | None
-    given: bool
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """An option's words: position of its name, and how many words of values follow."""
-
-    at: int
-    values: int
-    joined: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +65,12 @@ def read(text: str) -> tuple[Option, ...]:
     source = parser.encode(text)
     parser.refuse_foreign(source)
     words = _launch(parse(source)).argv
-    return tuple(_described(words, found) for found in _options(words))
+    return tuple(options.described(words, found) for found in options.places(words))
 
 
 def _refuse_names(wanted: Mapping[str, str | None], unwanted: Collection[str]) -> None:
     for name in (*wanted, *unwanted):
-        if not _OPTION.match(name):
+        if not options.NAME.match(name):
             raise EditRefusedError(
                 f"{name!r} is no option; write it with its dashes, for example --mem-fraction-static"
             )
@@ -116,92 +93,38 @@ def _launch(script: Script) -> Launch:
     return found
 
 
-def _options(words: Sequence[Word]) -> Iterator[_Found]:
-    """The options among the launched command's words, up to `--`."""
-    at = 1
-    while at < len(words) and words[at].text != "--":
-        name = _name(words[at])
-        values = _values(words, at) if name and "=" not in words[at].raw else 0
-        if name:
-            yield _Found(at, values, "=" in words[at].raw)
-        at += 1 + values
-
-
-def _name(word: Word) -> str:
-    """The option a word names, or nothing."""
-    head = (word.text if word.text is not None else word.raw).partition("=")[0]
-    return head if _OPTION.match(head) else ""
-
-
-def _values(words: Sequence[Word], at: int) -> int:
-    """How many words after an option's name are its values."""
-    count = 0
-    for word in words[at + 1 :]:
-        if _splits(word) or ((word.text or "").startswith("-") and not re.match(r"-[0-9.]", word.text or "")):
-            break
-        count += 1
-    return count
-
-
-def _splits(word: Word) -> bool:
-    """Whether a dynamic word may stand for several, or for none."""
-    quoted = word.raw.startswith('"') and word.raw.endswith('"')
-    if word.text is not None or _name(word):
-        return False
-    return bool(re.search(r"\[@\]|\$@|\$\{@", word.raw)) if quoted else bool(_SEVERAL.search(word.raw))
-
-
-def _described(words: Sequence[Word], found: _Found) -> Option:
-    word = words[found.at]
-    if found.joined:
-        return Option(
-            _name(word), None if word.text is None else word.text.partition("=")[2], True, word.line
-        )
-    texts = [value.text for value in words[found.at + 1 : found.at + 1 + found.values]]
-    known = [text for text in texts if text is not None]
-    value = " ".join(known) if texts and len(known) == len(texts) else None
-    return Option(_name(word), value, bool(texts), word.line)
-
-
 def _planned(launch: Launch, wanted: Mapping[str, str | None], unwanted: Collection[str]) -> _Draft:
     spelt: dict[int, str] = {}
     gone: set[int] = set()
     added: list[str] = []
-    options = list(_options(launch.argv))
     for name in (*unwanted, *wanted):
-        places = [found for found in options if _name(launch.argv[found.at]) == name]
-        value = wanted.get(name)
-        if name in unwanted or not places:
-            _refuse_hidden(launch, name, after=0, needed=bool(places) or name in wanted or _hides(launch, 0))
+        places = _places(launch.argv, name)
         if name in unwanted:
-            gone |= {at for found in places for at in _span(found)}
+            _refuse_hidden(launch, name, after=0)
+            gone |= {at for place in places for at in place.span}
         elif not places:
-            added.append(_option(name, value))
-        elif not _right(launch.argv, places[-1], value):
-            _refuse_hidden(launch, name, after=places[-1].at, needed=True)
-            gone |= {at for found in places[:-1] for at in _span(found)}
-            spelt |= _spelling(launch.argv, places[-1], name, value)
-            gone |= {at for at in _span(places[-1])[1:] if at not in spelt}
+            _refuse_hidden(launch, name, after=0)
+            added.append(_option(name, wanted[name]))
+        elif not _right(launch.argv, places[-1], wanted[name]):
+            _refuse_hidden(launch, name, after=places[-1].at)
+            spelt |= _spelling(launch.argv, places[-1], name, wanted[name])
+            gone |= {at for place in places for at in place.span if at not in spelt}
     return _Draft(spelt, frozenset(gone), tuple(added))
 
 
-def _span(found: _Found) -> range:
-    return range(found.at, found.at + 1 + found.values)
+def _places(words: Sequence[Word], name: str) -> list[Place]:
+    return [place for place in options.places(words) if options.name_of(words[place.at]) == name]
 
 
-def _right(words: Sequence[Word], found: _Found, value: str | None) -> bool:
-    option = _described(words, found)
+def _right(words: Sequence[Word], place: Place, value: str | None) -> bool:
+    option = options.described(words, place)
     return option.value == value and option.given == (value is not None)
 
 
-def _hides(launch: Launch, after: int) -> bool:
-    return any(_splits(word) for word in launch.argv[after + 1 :])
-
-
-def _refuse_hidden(launch: Launch, name: str, *, after: int, needed: bool) -> None:
+def _refuse_hidden(launch: Launch, name: str, *, after: int) -> None:
     """Refuse where words after a position may hold the option too."""
-    hidden = [word for word in launch.argv[after + 1 :] if _splits(word)]
-    if needed and hidden:
+    hidden = [word for word in launch.argv[after + 1 :] if options.splits(word)]
+    if hidden:
         raise EditRefusedError(
             f"{hidden[0].raw} may hold {name} too, which only a run can tell; write the arguments out",
             line=hidden[0].line,
@@ -214,17 +137,21 @@ def _option(name: str, value: str | None) -> str:
     return f"{name}={quote(value)}" if value.startswith("-") else f"{name} {quote(value)}"
 
 
-def _spelling(words: Sequence[Word], found: _Found, name: str, value: str | None) -> dict[int, str]:
-    """New spellings for an option's words; its other value words go."""
-    if found.values > 1:
+def _spelling(words: Sequence[Word], place: Place, name: str, value: str | None) -> dict[int, str]:
+    """New spellings for an option's words; a word of its that has none goes."""
+    if place.values > 1 or (value is None and place.values):
+        given = " ".join(word.raw for word in words[place.at + 1 : place.span.stop])
         raise EditRefusedError(
-            f"{name} is given {found.values} values; edit it by hand", line=words[found.at].line
+            f"{name} is followed by {given}, which may or may not belong to it; edit it by hand",
+            line=words[place.at].line,
         )
     if value is None:
-        return {found.at: name}
-    if found.joined or value.startswith("-"):
-        return {found.at: f"{name}={quote(value)}"}
-    return {found.at + 1: quote(value)} if found.values else {found.at: f"{name} {quote(value)}"}
+        return {place.at: name}
+    if place.joined or value.startswith("-"):
+        return {place.at: f"{name}={quote(value)}"}
+    if place.values:
+        return {place.at: words[place.at].raw, place.at + 1: quote(value)}
+    return {place.at: f"{name} {quote(value)}"}
 
 
 def _splices(source: bytes, launch: Launch, draft: _Draft) -> list[Splice]:
