@@ -1,0 +1,1 @@
+"""The stand-in service of the test hosts: prefill, decode and router as systemd units with serve scripts."""

@@ -1,0 +1,93 @@
+"""Plays a worker or the router of the service on a test host: `server.py ROLE PORT`; standard library only.
+
+A worker answers /health; decode answers chat; the router hands chat on to decode while every worker is healthy.
+STANDIN_SICK makes a worker's health 503, STANDIN_SLOW_S delays its start.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+PORTS = {"prefill": 30000, "router": 30001, "decode": 30002}
+CHAT = "/v1/chat/completions"
+MODEL = "deepseek-v4-flash"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request; the role is the server's."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        if self.path == "/health":
+            self._answer(503 if os.environ.get("STANDIN_SICK") else 200, {})
+        else:
+            self._answer(404, {})
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.path != CHAT:
+            self._answer(404, {})
+        elif self._role == "router":
+            self._answer(*_handed_on(body))
+        else:
+            self._answer(*_completion(json.loads(body)))
+
+    @property
+    def _role(self) -> str:
+        return sys.argv[1]
+
+    def _answer(self, status: int, document: dict[str, Any]) -> None:
+        content = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """The journal is for what the tests look for."""
+
+
+def _completion(asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    if asked.get("model") != MODEL:
+        return 404, {"error": {"message": f"model {asked.get('model')} does not exist"}}
+    message = {"role": "assistant", "content": "ready."}
+    usage = {"prompt_tokens": 4, "completion_tokens": 2, "total_tokens": 6}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return 200, {"model": MODEL, "object": "chat.completion", "choices": [choice], "usage": usage}
+
+
+def _handed_on(body: bytes) -> tuple[int, dict[str, Any]]:
+    for role in ("prefill", "decode"):
+        if _ask(role, "GET", "/health")[0] != 200:
+            return 503, {"error": {"message": f"no healthy {role} worker"}}
+    return _ask("decode", "POST", CHAT, body)
+
+
+def _ask(role: str, method: str, path: str, body: bytes | None = None) -> tuple[int, dict[str, Any]]:
+    connection = http.client.HTTPConnection("127.0.0.1", PORTS[role], timeout=5)
+    try:
+        connection.request(method, path, body)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read() or b"{}")
+    except OSError:
+        return 502, {}
+    finally:
+        connection.close()
+
+
+def main() -> None:
+    """Serve until killed."""
+    time.sleep(float(os.environ.get("STANDIN_SLOW_S") or 0))
+    ThreadingHTTPServer(("127.0.0.1", PORTS[sys.argv[1]]), Handler).serve_forever()
+
+
+if __name__ == "__main__":
+    main()
