@@ -89,7 +89,9 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    "step", [*STEPS, *(pytest.param(step, marks=pytest.mark.heavy) for step in MORE_STEPS)]
+)
 def test_ctrl_c_leaves_old_or_new_bytes_no_lock_and_the_next_deploy_ends_right(
     before: Desk, step: str
 ) -> None:
