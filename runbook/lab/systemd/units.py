@@ -167,28 +167,23 @@ class Units:
     # ---------------------------------------------------------------- processes
 
     def _spawn(self, slot: _Slot) -> None:
-        task = asyncio.get_running_loop().create_task(self._activate(slot))
+        """Replace the slot's activation at once: what the old one still reports is then known as its."""
+        unit = slot.service.unit
+        activation = slot.activation = Activation(
+            lambda report: self._reported(slot, activation, report),
+            lambda line: self._log(unit.name, f"{Path(unit.argv[0]).name}[{slot.service.exec_pid}]", line),
+        )
+        task = asyncio.get_running_loop().create_task(self._activate(slot, activation))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _activate(self, slot: _Slot) -> None:
+    async def _activate(self, slot: _Slot, activation: Activation) -> None:
         """One activation from its start to the death of its last process."""
         unit = slot.service.unit
         try:
-            command = self._command(slot.service)
+            await activation.run(self._command(slot.service))
         except OSError as error:
-            self._log(unit.name, _MANAGER, f"{unit.name}: Failed to load environment files: {error}")
-            self._happen(slot, machine.Unprepared())
-            return
-        name = Path(command.argv[0]).name
-        activation = slot.activation = Activation(
-            lambda report: self._reported(slot, activation, report),
-            lambda line: self._log(unit.name, f"{name}[{slot.service.exec_pid}]", line),
-        )
-        try:
-            await activation.run(command)
-        except OSError as error:
-            self._log(unit.name, _MANAGER, f"{unit.name}: Failed to fork: {error}")
+            self._log(unit.name, _MANAGER, f"{unit.name}: Failed to set up the start: {error}")
         await self._shim_gone(slot, activation)
 
     def _command(self, service: Service) -> Command:
@@ -216,13 +211,12 @@ class Units:
         if activation is not slot.activation:
             return
         slot.activation = None
-        if slot.service.alive:  # it has told no end, so it was killed
-            self._log(
-                slot.service.unit.name, _MANAGER, "The shim above the unit is gone; its processes go too."
-            )
+        if slot.service.alive:  # it has told no end, so it never began or was killed
             if entry:
+                self._log(entry.unit, _MANAGER, "The shim above the unit is gone; its processes go too.")
                 await asyncio.to_thread(ledger.end_entry, entry)
-            self._happen(slot, machine.MainExited(machine.CLD_KILLED, 9, empty=True))
+            end = (machine.CLD_KILLED, 9) if entry else (machine.CLD_EXITED, 203)
+            self._happen(slot, machine.MainExited(*end, empty=True))
 
 
 def _event_of(report: Mapping[str, Any]) -> machine.Event:

@@ -235,6 +235,8 @@ def test_a_restart_keeps_nothing_of_the_old_processes(bench: Bench) -> None:
         assert first != second
         assert not alive(first)
         assert await bench.show("a", "NRestarts") == "0"
+        await bench.ctl("stop", "a")
+        assert not alive(second)
 
     run(bench, story())
 
