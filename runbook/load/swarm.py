@@ -73,7 +73,9 @@ class Swarm:
         tasks = [asyncio.ensure_future(self._session(script, wave, slots)) for script in scripts]
         try:
             for task in asyncio.as_completed(tasks):
-                self.records.append(await task)
+                record, story = await task
+                self.records.append(record)
+                await self._keep(record, story)
                 if self._enough() and not self.stopped:
                     self.stopped = True
                     for other in tasks:
@@ -82,7 +84,13 @@ class Swarm:
             for task in tasks:
                 task.cancel()
 
-    async def _session(self, script: Script, wave: int, slots: asyncio.Semaphore) -> Record:
+    async def _keep(self, record: Record, story: Story) -> None:
+        """The raw streams of a session that was not clean."""
+        if not record.clean and record.end != "cancelled":
+            await self._aside(lambda: self._streams.keep(record.session, record.wave, story.spool))
+        story.spool.close()
+
+    async def _session(self, script: Script, wave: int, slots: asyncio.Semaphore) -> tuple[Record, Story]:
         story = Story(script.session, wave)
         try:
             async with slots:
@@ -93,10 +101,7 @@ class Swarm:
             record = story.ended("cancelled", corrupt=False, detail="stopped early")
         finally:
             self.live.pop(script.session, None)
-        if not record.clean and record.end != "cancelled":
-            await self._aside(lambda: self._streams.keep(record.session, wave, story.spool))
-        story.spool.close()
-        return record
+        return record, story
 
     async def _play(self, script: Script, story: Story) -> Record:
         story.began = time.perf_counter()

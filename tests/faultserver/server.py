@@ -53,7 +53,7 @@ def right(request: Request) -> Behaviour:
 
 
 class FaultServer:
-    """Serves until its context ends. `choose` may be replaced while it runs."""
+    """Serves until its context ends. `choose` may be replaced while it runs; `busy` counts streams in progress."""
 
     def __init__(
         self, choose: Choose = right, *, models: Sequence[str] = ("m",), key: str | None = None
@@ -63,6 +63,7 @@ class FaultServer:
         self.key = key
         self.port = 0
         self.requests = 0
+        self.busy = 0
         self.bodies: list[Mapping[str, Any]] = []
         self._random = random.Random(1)
         self._server: asyncio.Server | None = None
@@ -137,7 +138,11 @@ class FaultServer:
         stream = behaviour.stream
         if stream is None:
             stream = encoded(events_of(plan)) if plan else encoded([])
-        await _stream(writer, stream, behaviour)
+        self.busy += 1
+        try:
+            await _stream(writer, stream, behaviour)
+        finally:
+            self.busy -= 1
 
 
 async def _stream(writer: asyncio.StreamWriter, stream: bytes, behaviour: Behaviour) -> None:
