@@ -10,6 +10,7 @@ from paramiko.auth_strategy import AuthSource, AuthStrategy, InMemoryPrivateKey
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from types import TracebackType
 
     from runbook.ssh.hops import Hop
 
@@ -30,13 +31,23 @@ class KeyFile(AuthSource):
 
 
 class Identities(AuthStrategy):
-    """The sources of one login, tried in order; `refusal` words what came of it."""
+    """The sources of one login, tried in order; `refusal` words what came of it. The agent is open until the end."""
 
     def __init__(self, hop: Hop, ask: Callable[[str], str] | None) -> None:
         super().__init__(ssh_config=paramiko.SSHConfig())
         self._hop = hop
         self._ask = ask
         self._tried: list[str] = []
+        self._agent: paramiko.Agent | None = None
+
+    def __enter__(self) -> Identities:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._agent is not None:
+            self._agent.close()
 
     def get_sources(self) -> Iterator[AuthSource]:
         for key in self._agent_keys():
@@ -60,7 +71,8 @@ class Identities(AuthStrategy):
 
     def _agent_keys(self) -> list[paramiko.AgentKey]:
         """The agent's keys; where the configuration wants only named ones, those that are among the files."""
-        keys = list(paramiko.Agent().get_keys())
+        self._agent = paramiko.Agent()
+        keys = list(self._agent.get_keys())
         if self._hop.agent:
             return keys
         named = {public_key(path) for path in self._hop.keys}

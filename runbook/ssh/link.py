@@ -82,12 +82,6 @@ def connect(
     with contextlib.ExitStack() as stack:
         way = hops(target)
         for hop in way:
-            connection = login(hop, through, accept_new=accept_new, ask=ask, timeout_s=timeout_s)
-            stack.callback(_close, connection)
-            through = connection.transport
+            through = login(hop, through, stack, accept_new=accept_new, ask=ask, timeout_s=timeout_s)
         assert through is not None
         return Link(way[-1], stack.pop_all(), through, ask)
-
-
-def _close(connection: Any) -> None:
-    connection.client.close()

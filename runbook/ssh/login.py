@@ -10,10 +10,13 @@ import fabric
 import paramiko
 
 from runbook.errors import UnreachableError
+from runbook.ssh import proxy
+from runbook.ssh.broken import BROKEN
 from runbook.ssh.hostkeys import HostKeys
 from runbook.ssh.identities import Identities
 
 if TYPE_CHECKING:
+    import contextlib
     from collections.abc import Callable
 
     from runbook.ssh.hops import Hop
@@ -25,12 +28,13 @@ _LOGIN_S = 60.0  # a key on a token wants a touch; an agent may ask its user
 def login(
     hop: Hop,
     through: paramiko.Transport | None,
+    stack: contextlib.ExitStack,
     *,
     accept_new: bool,
     ask: Callable[[str], str] | None,
     timeout_s: float,
-) -> Any:
-    """A connected `fabric.Connection` to a hop, by way of the one before it if there is one.
+) -> paramiko.Transport:
+    """The transport to a logged-in hop, by way of the one before it if there is one; `stack` closes it.
 
     Raises UnreachableError: no route, no answer, host key or login refused.
     """
@@ -39,19 +43,17 @@ def login(
     identities = Identities(hop, ask)
     connection = _connection(hop, keys, identities, timeout_s)
     try:
-        connection.connect_kwargs["sock"] = _socket(hop, through, timeout_s)
-        connection.open()
+        connection.connect_kwargs["sock"] = _socket(hop, through, stack, timeout_s)
+        stack.callback(connection.client.close)
+        with identities:
+            connection.open()
     except paramiko.AuthenticationException as error:
-        connection.client.close()
         raise UnreachableError(identities.refusal(error)) from None
-    except (OSError, EOFError, paramiko.SSHException) as error:
-        connection.client.close()
+    except BROKEN as error:
         raise UnreachableError(f"{hop.label}: {_reason(error)}") from error
-    except BaseException:
-        connection.client.close()
-        raise
-    connection.transport.set_keepalive(KEEPALIVE_S)
-    return connection
+    transport: paramiko.Transport = connection.transport
+    transport.set_keepalive(KEEPALIVE_S)
+    return transport
 
 
 def _connection(hop: Hop, keys: HostKeys, identities: Identities, timeout_s: float) -> Any:
@@ -77,7 +79,7 @@ def _connection(hop: Hop, keys: HostKeys, identities: Identities, timeout_s: flo
 
 def _transport_factory(keys: HostKeys) -> Callable[..., paramiko.Transport]:
     def make(sock: Any, **options: Any) -> paramiko.Transport:
-        if isinstance(sock, socket.socket):
+        if isinstance(sock, socket.socket) and sock.family != socket.AF_UNIX:
             # Paramiko leaves Nagle on, which costs every small request of ours 40 to 90 ms.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         transport = paramiko.Transport(sock, **options)
@@ -87,12 +89,14 @@ def _transport_factory(keys: HostKeys) -> Callable[..., paramiko.Transport]:
     return make
 
 
-def _socket(hop: Hop, through: paramiko.Transport | None, timeout_s: float) -> Any:
+def _socket(
+    hop: Hop, through: paramiko.Transport | None, stack: contextlib.ExitStack, timeout_s: float
+) -> paramiko.Channel | socket.socket | None:
     """What the login runs over: a channel of the jump host, a proxy command, or None for a socket of its own."""
     if through is not None:
         return through.open_channel("direct-tcpip", (hop.host, hop.port), ("", 0), timeout=timeout_s)
     if hop.proxy_command is not None:
-        return paramiko.ProxyCommand(hop.proxy_command)
+        return stack.enter_context(proxy.command(hop.proxy_command))
     return None
 
 
@@ -101,9 +105,13 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, socket.gaierror):
         return f"no address of that name ({error.strerror})"
     if isinstance(error, paramiko.ssh_exception.NoValidConnectionsError):
-        return "; ".join(dict.fromkeys(str(getattr(one, "strerror", None) or one) for one in error.errors.values()))
+        return "; ".join(
+            dict.fromkeys(str(getattr(one, "strerror", None) or one) for one in error.errors.values())
+        )
     if isinstance(error, TimeoutError):
         return "no answer in time"
+    if isinstance(error, EOFError) or "Connection reset by peer" in str(error):
+        return "the connection was closed before SSH had begun"
     if isinstance(error, paramiko.ChannelException):
         return f"the jump host cannot reach it ({error.text})"
     return str(error) or type(error).__name__

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from runbook.errors import LinkLostError
 from runbook.onhost import frames
 from runbook.ssh import wire
+from runbook.ssh.broken import BROKEN, close
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +72,7 @@ class RemoteWire:
                 raise self._gone(name)
             try:
                 self._channel.sendall(frames.encode(document))
-            except OSError:
+            except BROKEN:
                 self._lose("the connection is closed")
                 raise self._gone(name) from None
 
@@ -84,7 +85,7 @@ class RemoteWire:
                 return self._answers.pop(number)
         if self._lost is None:
             self._lose(f"no answer within {deadline_s:g} s")
-            self._channel.close()
+            close(self._channel)
         raise self._gone(name)
 
     def _gone(self, name: str) -> LinkLostError:
@@ -105,7 +106,7 @@ class RemoteWire:
                 chunk = self._channel.recv(65536)
                 if not chunk:
                     break
-        except (OSError, frames.FrameError) as error:
+        except (*BROKEN, frames.FrameError) as error:
             self._lose(str(error))
         self._lose(self._ending())
 
@@ -137,7 +138,7 @@ class RemoteWire:
             self._drain()
             if self._clock() - self._heard_at > self._silence_s:
                 self._lose(f"nothing was heard for {self._silence_s:g} s")
-                self._channel.close()
+                close(self._channel)
             elif self._sending.acquire(timeout=self._ping_every_s):
                 # A request still on its way out is a sign of life by itself, once it moves.
                 self._sending.release()
@@ -158,14 +159,14 @@ class RemoteWire:
         if self._lost is None:
             self._lose("it was closed")
             self._say_goodbye()
-        self._channel.close()
+        close(self._channel)
         self._reader.join(_GOODBYE_S)
         self._pinger.join(_GOODBYE_S)
 
     def _say_goodbye(self) -> None:
         try:
             self._channel.shutdown_write()
-        except (OSError, EOFError):
+        except BROKEN:
             return
         self._channel.status_event.wait(_GOODBYE_S)
 

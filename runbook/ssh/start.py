@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runbook.errors import LinkLostError, PreflightError, UnreachableError
 from runbook.onhost import frames
 from runbook.ssh import boot, sudo
+from runbook.ssh.broken import BROKEN, close
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,11 +70,10 @@ class Start:
         """
         started, greeting = self._elevated() if become else self._plain()
         if greeting.version < boot.OLDEST:
-            started.close()
+            close(started)
             raise PreflightError(_too_old(self.hop.label, self.python, greeting.version))
         options = frames.encode({"mode": mode, "state": state})
-        started.settimeout(None)
-        started.sendall(boot.payload_frame(self.payload) + options)
+        self._give(started, boot.payload_frame(self.payload) + options)
         return Started(started, greeting.rest)
 
     def _plain(self) -> tuple[paramiko.Channel, boot.Greeting]:
@@ -107,10 +107,10 @@ class Start:
         channel = self._exec(sudo.with_password(command, prompt))
         greeting = self._await(channel, nonce, heard, prompt, times=1)
         if greeting is None and heard.exit is None:
-            channel.sendall(f"{password}\n".encode())
+            self._give(channel, f"{password}\n".encode())
             greeting = self._await(channel, nonce, heard, prompt, times=2)
         if greeting is None and heard.exit is None:
-            channel.close()
+            close(channel)
             raise UnreachableError(f"{self.hop.label}: sudo did not accept the password")
         return channel, greeting
 
@@ -121,15 +121,22 @@ class Start:
         return UnreachableError(f"{self.hop.label}: {meaning}{heard.last_lines}")
 
     def _exec(self, command: str) -> paramiko.Channel:
-        import paramiko
-
         try:
             channel = self.transport.open_session(timeout=self.timeout_s)
             channel.settimeout(self.timeout_s)
             channel.exec_command(command)
-        except (paramiko.SSHException, OSError, EOFError) as error:
+        except BROKEN as error:
             raise LinkLostError(f"{self.hop.label}: no session could be opened: {error}") from error
         return channel
+
+    def _give(self, channel: paramiko.Channel, content: bytes) -> None:
+        channel.settimeout(None)
+        try:
+            channel.sendall(content)
+        except BROKEN as error:
+            raise LinkLostError(
+                f"{self.hop.label}: the connection was lost while the helper was sent"
+            ) from error
 
     def _await(
         self, channel: paramiko.Channel, nonce: str, heard: Heard, prompt: str = "", times: int = 0
@@ -146,9 +153,9 @@ class Start:
                 return None
             if ended:
                 heard.exit = channel.recv_exit_status() if channel.status_event.wait(1.0) else -1
-                channel.close()
+                close(channel)
                 return None
-        channel.close()
+        close(channel)
         raise UnreachableError(
             f"{self.hop.label}: logged in, but Python did not start within {self.timeout_s:.0f} s{heard.last_lines}"
         )

@@ -118,7 +118,7 @@ def test_keys_and_known_hosts_are_found_with_tokens_and_home(
     (tmp_path / "keys").mkdir()
     (tmp_path / "keys" / "gpu1-root").touch()
     text = "Host gpu1\n  User root\n  IdentityFile ~/keys/%n-%r\n  IdentityFile ~/keys/none\n  IdentitiesOnly yes\n"
-    text += f"  UserKnownHostsFile {tmp_path}/a %d/b\n  HostKeyAlias gpus\n"
+    text += f"  UserKnownHostsFile {tmp_path}/a {tmp_path}/b\n  HostKeyAlias gpus\n"
     (hop,) = hops.hops(SshTarget(address="gpu1", config=configured(tmp_path, text)))
     assert [path.name for path in hop.keys] == ["gpu1-root"]
     assert not hop.agent

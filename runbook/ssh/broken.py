@@ -1,0 +1,16 @@
+"""What paramiko raises when the connection under it is gone."""
+
+from __future__ import annotations
+
+import contextlib
+
+import paramiko
+
+# A dead socket is an EOFError to whoever writes, a closed channel an OSError, a rekeying that never ends the third.
+BROKEN = (OSError, EOFError, paramiko.SSHException)
+
+
+def close(channel: paramiko.Channel) -> None:
+    """Close a channel; on a dead connection there is nothing left to close."""
+    with contextlib.suppress(*BROKEN):
+        channel.close()
