@@ -233,8 +233,9 @@ def _refuse_needed(found: Environment, name: str) -> None:
 def _splices(draft: _Draft) -> list[Splice]:
     found = draft.found
     script, launch = found.script, found.launch
-    # whole lines come first, so that one which lands where another splice begins stands before it
-    splices = [insertion.of_lines(found, lines, not_before=at) for at, lines in draft.lines.items()]
+    added = [insertion.of_lines(found, lines, not_before=at) for at, lines in draft.lines.items()]
+    # where another splice begins, a whole new line stands before it, and a command on the same line after it
+    splices = [splice for splice in added if splice.text.endswith(b"\n")]
     splices += draft.splices
     taken = [(script.statements[index], tokens) for index, tokens in sorted(draft.operands.items())]
     splices += removal.of_operands(script.source, taken)
@@ -243,4 +244,4 @@ def _splices(draft: _Draft) -> list[Splice]:
     if launch and launch.room is not None and draft.env_words:
         text = "".join(draft.env_words).encode("utf-8", "surrogateescape")
         splices.append(Splice(launch.room, launch.room, text))
-    return splices
+    return splices + [splice for splice in added if not splice.text.endswith(b"\n")]

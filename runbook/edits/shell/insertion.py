@@ -54,7 +54,7 @@ def _header(script: Script, launch: int) -> int:
 def _after(script: Script, statement: Statement, lines: Sequence[str]) -> Splice:
     source = script.source
     last = line_end(source, statement.span[1])
-    alone = is_rest(source[statement.span[1] : last]) and not _inside(script, last)
+    alone = is_rest(source[statement.span[1] : last]) and not _before_document(script, last)
     if not alone:
         offset = statement.body_end
         return Splice(
@@ -72,9 +72,9 @@ def _bytes(line: str) -> bytes:
     return line.encode("utf-8", "surrogateescape")
 
 
-def _inside(script: Script, offset: int) -> bool:
-    """Whether a line end lies within a statement, for example before a here-document's body."""
-    return any(p.start < offset < p.extent for p in script.pieces)
+def _before_document(script: Script, offset: int) -> bool:
+    """Whether the line that ends at an offset is followed by a here-document's body."""
+    return any(s.documents and line_end(script.source, s.body_end) == offset for s in script.statements)
 
 
 def _comments_end(source: bytes) -> int:

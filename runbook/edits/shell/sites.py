@@ -185,6 +185,8 @@ def _assigned(
     plain = not assign.get("Array") and not assign.get("Index")
     act = act if plain else "touch"
     name = assign["Name"]
+    # mvdan/sh ends a `K+=` without a value one byte early, so that we could not take it out whole
+    measured = bool(assign.get("Value")) or not assign.get("Append")
     return Site(
         name["Value"],
         act or ("append" if assign.get("Append") else "assign"),
@@ -194,7 +196,7 @@ def _assigned(
         (end(name), end(assign)),
         None if act else literal(source, assign.get("Value"), expands=expands),
         exports=options.exports,
-        owned=act is None,
+        owned=act is None and measured,
         fixed=options.readonly or options.transforms,
     )
 

@@ -84,6 +84,7 @@ class Statement:
     options: Options
     idle: bool
     redirected: bool
+    documents: bool
     before: int | None
     after: int | None
 
@@ -127,6 +128,7 @@ def of_node(source: bytes, node: Node, seen: Survey, before: int | None, after: 
         options=_options(commands),
         idle=plain and not seen.runs and (operands is not None or first in _IDLE),
         redirected=bool(node.get("Redirs")),
+        documents=seen.documents,
         before=before,
         after=after,
     )
