@@ -25,6 +25,7 @@ from runbook.work import Work, utc_now
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from runbook.events import Listener
     from runbook.model import Host
     from runbook.ssh import Mode
 
@@ -72,8 +73,11 @@ class Request:
         return self.directory / "hosts"
 
 
-def run(request: Request) -> int:
-    """Run one action on its hosts, one after the other; stops at the first that does not pass. Returns the exit code."""
+def run(request: Request, *, listeners: Sequence[Listener] = ()) -> int:
+    """Run one action on its hosts, one after the other; stops at the first that does not pass. Returns the exit code.
+
+    `listeners` hear every event after those of the view.
+    """
     view = view_of(request)
     try:
         names = _names(request)
@@ -82,7 +86,7 @@ def run(request: Request) -> int:
         return refuse(request, error)
     documents: list[dict[str, Any]] = []
     for name in names:
-        documents.append(_one(request, name, view))
+        documents.append(_one(request, name, view, listeners))
         if documents[-1]["exit_code"] != 0:
             break
     finish(request, view, documents, names[len(documents) :])
@@ -111,10 +115,10 @@ def view_of(request: Request) -> View:
     return View(sys.stdout, silent=request.json, verbose=request.verbose)
 
 
-def _one(request: Request, name: str, view: View) -> dict[str, Any]:
+def _one(request: Request, name: str, view: View, listeners: Sequence[Listener]) -> dict[str, Any]:
     """One host, from its file to its document."""
     interrupt = Interrupt()
-    told = Run(view.listeners(), checkpoint=interrupt.checkpoint)
+    told = Run([*view.listeners(), *listeners], checkpoint=interrupt.checkpoint)
     rollout_id = releases.new_id(utc_now())
     try:
         with interrupt.listening(), _work(request, name, told, rollout_id, interrupt, view) as work:

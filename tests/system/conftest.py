@@ -10,9 +10,11 @@ from tests.system import requirements
 from tests.system.boot import base
 from tests.system.boot.commands import ProgramFailed
 from tests.system.hosts import TestHost, fleet
+from tests.system.operators import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +40,15 @@ def _do_without(reason: str) -> NoReturn:
 def host(hosts: tuple[TestHost, ...]) -> TestHost:
     """The first host."""
     return hosts[0]
+
+
+@pytest.fixture
+def operators(tmp_path: Path) -> Operator:
+    """An operator with a directory of their own."""
+    return Operator(tmp_path / "operator")
+
+
+@pytest.fixture
+def operators_elsewhere(tmp_path: Path) -> Operator:
+    """Another operator, at another laptop."""
+    return Operator(tmp_path / "elsewhere")

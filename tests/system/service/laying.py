@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,11 @@ _EXPORTS = {
     "decode": {"SGLANG_SM120_MMA_FLASHMLA": "1", TOPK: "0"},
     "router": {},
 }
+_FIXED = {
+    "prefill": {"SGLANG_SM120_MMA_FLASHMLA": "1"},
+    "decode": {"SGLANG_SM120_MMA_FLASHMLA": "1", OVERLAP: "0"},
+    "router": {},
+}
 _UNIT = """\
 [Unit]
 Description=DeepSeek-V4-Flash, {role}
@@ -37,9 +43,13 @@ TimeoutStopSec=10
 [Install]
 WantedBy=multi-user.target
 """
-FLAGS: Mapping[str, Mapping[str, Any]] = {
+FLAGS: dict[str, dict[str, Any]] = {
     OVERLAP: {"value": "0", "units": ["decode"], "why": "capture-only stream race corrupts sessions"},
-    "SGLANG_SM120_MMA_FLASHMLA": {"value": "1", "units": ["prefill", "decode"], "why": "attention kernel on SM120"},
+    "SGLANG_SM120_MMA_FLASHMLA": {
+        "value": "1",
+        "units": ["prefill", "decode"],
+        "why": "attention kernel on SM120",
+    },
     TOPK: {"absent": True, "units": ["prefill", "decode"], "why": "diagnostic, made no difference"},
 }
 
@@ -63,6 +73,11 @@ def before(role: str) -> bytes:
     return script_text(role, _EXPORTS[role])
 
 
+def after(role: str) -> bytes:
+    """What a deploy of `host_file` makes of `before`."""
+    return script_text(role, _FIXED[role])
+
+
 def lay(host: TestHost) -> None:
     """Scripts, units and processes of the state before the fix; no release, no audit, nothing else of an earlier test."""
     host.put(_SERVER, Path(__file__).with_name("server.py").read_bytes())
@@ -76,6 +91,24 @@ def lay(host: TestHost) -> None:
         f"systemctl reset-failed; systemctl restart {names}"
     )
     wait_serving(host)
+
+
+def pids(host: TestHost) -> dict[str, int]:
+    """MainPID by role."""
+    shown = host.run(["systemctl", "show", "--property=MainPID", "--value", *map(unit, ROLES)])
+    return dict(zip(ROLES, map(int, shown.split()), strict=True))
+
+
+def running(host: TestHost, role: str) -> dict[str, str]:
+    """The SGLANG_ variables of a role's process, as the kernel shows them."""
+    entries = host.read(f"/proc/{pids(host)[role]}/environ").decode().split("\0")
+    return dict(sorted(entry.split("=", 1) for entry in entries if entry.startswith("SGLANG_")))
+
+
+def audit(host: TestHost) -> list[dict[str, Any]]:
+    """The audit records on the host, oldest first."""
+    lines = host.sh(f"cat {STATE}/audit.jsonl 2>/dev/null || true").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def wait_serving(host: TestHost) -> None:
@@ -99,7 +132,7 @@ def host_file(host: TestHost, **fields: Any) -> str:
     """The YAML that describes a host with this service; `fields` go over it."""
     urls = {"prefill": {"health": "http://127.0.0.1:30000/health"}, "decode": {"health": "http://127.0.0.1:30002/health"},
             "router": {"url": "http://127.0.0.1:30001"}}  # fmt: skip
-    document = {
+    document: dict[str, Any] = {
         "service": SERVICE,
         "ssh": {
             "address": host.address,
@@ -110,7 +143,7 @@ def host_file(host: TestHost, **fields: Any) -> str:
         },
         "units": {role: {"unit": unit(role), "script": script(role), **urls[role]} for role in ROLES},
         "model": "deepseek-v4-flash",
-        "flags": {name: dict(flag) for name, flag in FLAGS.items()},
+        "flags": FLAGS,
         "wait": {
             "health": {"attempts": 200, "every_s": 0.05, "timeout_s": 3},
             "ready": {"attempts": 40, "every_s": 0.05, "timeout_s": 5, "max_tokens": 8},

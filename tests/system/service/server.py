@@ -1,7 +1,7 @@
 """Plays a worker or the router of the service on a test host: `server.py ROLE PORT`; standard library only.
 
 A worker answers /health; decode answers chat; the router hands chat on to decode while every worker is healthy.
-STANDIN_SICK makes a worker's health 503, STANDIN_SLOW_S delays its start.
+STANDIN_SICK makes a worker's health 503, STANDIN_SLOW_S delays its start, STANDIN_CRASH ends it at once.
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ def _ask(role: str, method: str, path: str, body: bytes | None = None) -> tuple[
 
 def main() -> None:
     """Serve until killed."""
+    if os.environ.get("STANDIN_CRASH"):
+        sys.exit("told to crash")
     time.sleep(float(os.environ.get("STANDIN_SLOW_S") or 0))
     ThreadingHTTPServer(("127.0.0.1", PORTS[sys.argv[1]]), Handler).serve_forever()
 
