@@ -49,7 +49,7 @@ def login(
             connection.open()
     except paramiko.AuthenticationException as error:
         raise UnreachableError(identities.refusal(error)) from None
-    except BROKEN as error:
+    except (*BROKEN, UnicodeError) as error:
         raise UnreachableError(f"{hop.label}: {_reason(error)}") from error
     transport: paramiko.Transport = connection.transport
     transport.set_keepalive(KEEPALIVE_S)
@@ -102,8 +102,8 @@ def _socket(
 
 def _reason(error: BaseException) -> str:
     """What went wrong on the way, in words."""
-    if isinstance(error, socket.gaierror):
-        return f"no address of that name ({error.strerror})"
+    if isinstance(error, socket.gaierror | UnicodeError):
+        return f"no address of that name ({getattr(error, 'strerror', None) or error})"
     if isinstance(error, paramiko.ssh_exception.NoValidConnectionsError):
         return "; ".join(
             dict.fromkeys(str(getattr(one, "strerror", None) or one) for one in error.errors.values())

@@ -17,6 +17,7 @@ from runbook.errors import UnreachableError
 from runbook.model import SshTarget
 from runbook.ssh import known_hosts
 from tests import sshd
+from tests.onhost.helper import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,13 +149,15 @@ def agent(tmp_path: Path, server: sshd.Sshd, monkeypatch: pytest.MonkeyPatch) ->
     path = tmp_path / "agent"
     with subprocess.Popen(["ssh-agent", "-D", "-a", str(path)], stdout=subprocess.DEVNULL) as running:
         monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
-        for _ in range(200):
-            if path.exists():
-                break
-            threading.Event().wait(0.02)
-        subprocess.run(["ssh-add", "-q", str(server.key)], check=True, capture_output=True)
-        yield
-        running.terminate()
+        try:
+            assert eventually(lambda: added(server.key))
+            yield
+        finally:
+            running.terminate()
+
+
+def added(key: Path) -> bool:
+    return subprocess.run(["ssh-add", "-q", str(key)], capture_output=True, check=False).returncode == 0
 
 
 @pytest.mark.usefixtures("agent")
@@ -179,9 +182,17 @@ def test_nobody_there_is_said(server: sshd.Sshd) -> None:
         assert refused(target).endswith("Connection refused")
 
 
-def test_a_name_that_has_no_address_is_said(server: sshd.Sshd) -> None:
-    target = dataclasses.replace(server.target(), address="no-such-host.invalid")
-    assert "no address of that name" in refused(target)
+def test_a_name_that_has_no_address_is_said(server: sshd.Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*args: object, **kwargs: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    target = dataclasses.replace(server.target(), address="gpu9.example.net")
+    assert "no address of that name (Name or service not known)" in refused(target)
+
+
+def test_a_name_that_can_be_none_is_said(server: sshd.Sshd) -> None:
+    assert "no address of that name" in refused(dataclasses.replace(server.target(), address="g" * 64))
 
 
 def test_a_server_that_says_nothing_is_given_up(server: sshd.Sshd) -> None:
@@ -201,12 +212,15 @@ def test_a_server_that_is_no_ssh_is_said(server: sshd.Sshd) -> None:
             peer, _ = other.accept()
             with peer:
                 peer.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                peer.settimeout(20)
+                while peer.recv(1024):
+                    pass
 
-        thread = threading.Thread(target=answer)
+        thread = threading.Thread(target=answer, daemon=True)
         thread.start()
         target = dataclasses.replace(server.target(), port=other.getsockname()[1])
         assert "SSH protocol banner" in refused(target, timeout_s=5.0)
-        thread.join()
+        thread.join(20)
 
 
 @pytest.fixture
