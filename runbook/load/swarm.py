@@ -113,7 +113,9 @@ class Swarm:
             if self._aborts.random() < self.options.aborts:
                 await self._asker.ask_and_drop(body, self._aborts.randrange(1, 40))
             raw = await self._asker.ask(body, deadline - time.perf_counter(), self.gauge)
-            return await self._aside(lambda: answer_of(raw))
+            answer = await self._aside(lambda: answer_of(raw))
+            raw.reads.clear()  # the wire's stall timer holds on to `raw` until it would have gone off
+            return answer
 
         return await play(script, story, asked, self._judge)
 
