@@ -62,8 +62,12 @@ async def drive(
     """Send a share from the `time.perf_counter()` moment `begin` on; `streams` is filled meanwhile."""
 
     def body(index: int) -> dict[str, Any]:
-        return settings.workload.body(prompts.prompt(f"{share.label}/{index}"))
+        ready = first.pop(index, None)
+        return ready or settings.workload.body(prompts.prompt(f"{share.label}/{index}"))
 
+    # The first wave goes out at one moment: making its prompts then would delay its last request.
+    first: dict[int, dict[str, Any]] = {}
+    first |= {index: body(index) for index in range(share.concurrency)}
     watch = HealthWatch(asyncio.get_running_loop())
     async with sending(client, settings, body, ahead=share.concurrency) as send:
         await asyncio.sleep(max(0.0, begin - time.perf_counter()))

@@ -46,10 +46,10 @@ def ratio_interval(
     confidence: float = 0.95,
     start_cv: float = START_CV,
 ) -> RatioInterval:
-    """The interval of current / baseline; `family` comparisons hold `confidence` together (Šidák).
+    """The interval of current / baseline. Each bound holds with `confidence` by itself, as a gate asks one side.
 
-    The start's share is not divided over the family: one start serves every concurrency, so it is one draw.
-    Raises ValueError where a rate is not positive or an arm is empty.
+    Of a `family` of comparisons all lower bounds hold together with it, and all upper ones (Šidák), also where a start
+    shifts every concurrency by itself. Raises ValueError where a rate is not positive or an arm is empty.
     """
     before, after = _logs(baseline), _logs(current)
     estimate = statistics.median(y - x for x, y in itertools.product(before, after))
@@ -57,9 +57,9 @@ def ratio_interval(
         return RatioInterval(math.exp(estimate), None, None, None)
     error, df = _welch(before, after)
     each = confidence ** (1 / family)
-    noise = t_quantile((1 + each) / 2, df) * error
+    noise = t_quantile(each, df) * error
     start = start_cv * math.sqrt(2)
-    half = math.hypot(noise, t_quantile((1 + confidence) / 2, math.inf) * start)
+    half = math.hypot(noise, t_quantile(each, math.inf) * start)
     power = math.hypot(t_quantile(0.8, df) * error, t_quantile(0.8, math.inf) * start)
     return RatioInterval(
         math.exp(estimate), math.exp(estimate - half), math.exp(estimate + half), 1 - math.exp(-half - power)

@@ -40,7 +40,7 @@ def result_lines(result: BenchResult, *, ascii_only: bool = False) -> list[str]:
 
 def comparison_lines(comparison: Comparison, *, ascii_only: bool = False) -> list[str]:
     """A line a concurrency: both rates, ratio with interval and bar, verdict; what holds for all of them below."""
-    head = ("conc", "before", "after", "ratio", "95 % interval", "", "sees", "verdict")
+    head = ("conc", "before", "after", "ratio", "95 % bounds", "", "sees", "verdict")
     rows = [_row_cells(row, ascii_only) for row in comparison.rows]
     accepted = [f"accepted: {comparison.accept}"] if comparison.accept else []
     why = [row.text(comparison.max_regression) for row in comparison.rows if row.verdict == "inconclusive"]
