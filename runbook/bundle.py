@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -21,6 +22,7 @@ _PACKAGE = Path(__file__).parent
 # The oldest date a zip can hold: an archive of the same contents is the same archive.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 PIECE_BYTES = 512 * 1024
+KEPT = 4  # archives in the cache
 # httpx and what it imports, as top-level names; on Python 3.10 anyio needs the last two.
 NEEDS = (
     "httpx",
@@ -129,13 +131,19 @@ def _user_cache() -> Path:
 def _keep(path: Path, content: bytes) -> bytes:
     """Keep an archive for the next run; a cache that cannot be written is no reason to stop."""
     fresh = path.with_suffix(f".{os.getpid()}.new")
-    try:
+    with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh.write_bytes(content)
         fresh.replace(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)
+        _prune(path.parent)
     return content
+
+
+def _prune(directory: Path) -> None:
+    """Drop the oldest archives; every change of the sources makes a new one."""
+    kept = sorted(directory.glob("load-*.zip"), key=lambda path: path.stat().st_mtime)
+    for old in kept[:-KEPT]:
+        old.unlink(missing_ok=True)
 
 
 def send_load(wire: Caller, state: str, archive: LoadZip | None = None) -> str:
