@@ -101,6 +101,8 @@ def _described(found: Environment) -> ScriptEnvironment:
     names = dict.fromkeys((*found.placed, *(site.name for site in own)))
     standings = {name: found.standing(name) for name in names}
     unreadable = {name: _where(s.doubt) for name, s in standings.items() if s.doubt}
+    if launch and launch.unclear:
+        unreadable["*"] = f"line {launch.line}: only a run can tell what {launch.unclear} sets"
     if found.wild:
         unreadable["*"] = _where(found.wild[-1].site)
     placed = [p.site for sites in found.placed.values() for p in sites if p.site.act in ("assign", "append")]

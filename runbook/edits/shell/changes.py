@@ -38,6 +38,10 @@ class _Draft:
     def drop(self, placed: Placed) -> None:
         self.operands.setdefault(placed.index, set()).add(placed.site.token)
 
+    def all_of(self, index: int) -> set[Span]:
+        operands = self.found.script.statements[index].operands
+        return set(operands.spans) if operands else set()
+
     def line(self, text: str, *, not_before: int = -1) -> None:
         self.lines.setdefault(not_before, []).append(text)
 
@@ -62,7 +66,7 @@ def reason(site: Site) -> str:
     if site.conditional:
         return f"{site.name} is set under {site.where}; move it to the top level, or edit it by hand"
     if site.fixed:
-        return f"{site.name} is readonly or typed, and set again; edit it by hand"
+        return f"{site.name} is readonly or typed, so that a value may not arrive as written; edit it by hand"
     return f"{site.name} is set by {site.where}, which is not ours to rewrite; write it as export {site.name}=value"
 
 
@@ -76,6 +80,8 @@ def _set(draft: _Draft, name: str, value: str) -> None:
     if standing.present and standing.value == value and standing.doubt is None:
         return
     own = [site for site in launch.sites if site.name == name] if launch else []
+    if standing.doubt and launch and launch.unclear:
+        raise refusal(standing.doubt)
     if own:
         _rewrite(draft, own[-1], value)
         draft.launch_words |= {site.token for site in own[:-1]}
@@ -84,8 +90,6 @@ def _set(draft: _Draft, name: str, value: str) -> None:
         _add_env_word(draft, name, value)
     elif standing.doubt:
         raise refusal(standing.doubt)
-    elif launch and launch.unclear:
-        raise EditRefusedError(f"cannot tell what {launch.unclear} sets; write it out", line=launch.line)
     else:
         _set_in_shell(draft, name, value)
 
@@ -233,7 +237,8 @@ def _refuse_needed(found: Environment, name: str) -> None:
 def _splices(draft: _Draft) -> list[Splice]:
     found = draft.found
     script, launch = found.script, found.launch
-    added = [insertion.of_lines(found, lines, not_before=at) for at, lines in draft.lines.items()]
+    gone = {at for at, tokens in draft.operands.items() if tokens == draft.all_of(at)}
+    added = [insertion.of_lines(found, lines, not_before=at, gone=gone) for at, lines in draft.lines.items()]
     # where another splice begins, a whole new line stands before it, and a command on the same line after it
     splices = [splice for splice in added if splice.text.endswith(b"\n")]
     splices += draft.splices

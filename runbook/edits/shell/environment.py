@@ -162,7 +162,7 @@ def _doubted(standing: Standing, site: Site) -> Standing:
 def after(standing: Standing, site: Site) -> Standing:
     """How a variable stands after a place."""
     if site.wild or (standing.fixed and site.act in _VALUES):
-        return _doubted(standing, site)
+        return _doubted(standing, replace(site, fixed=standing.fixed))
     if site.conditional:
         return standing if _changes_nothing(standing, site) else _doubted(standing, site)
     exported = standing.exported or site.exports
@@ -198,4 +198,6 @@ def _at_launch(shell: Standing, launch: Launch | None, own: list[Site], name: st
         standing = Standing()
     for site in own:
         standing = Standing(True, site.value, True, True, site if site.conditional else None)
+    if launch.unclear:
+        return _doubted(standing, _maybe(name, launch.line, launch.unclear, launch.words[0].span))
     return standing

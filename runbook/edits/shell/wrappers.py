@@ -77,13 +77,13 @@ def _note_option(name: str, option: str, argument: str | None, reading: Wrapping
         reading.cleared = "exec -c"
     if name != "env":
         return
-    if option in ("-", "-i", "--ignore-environment"):
+    if option in ("-", "--ignore-environment") or re.fullmatch(r"-[v0]*i[iv0]*", option):
         reading.cleared, reading.sites = "env -i", []
     elif option in ("-u", "--unset") and argument:
         _drop(reading, argument)
     elif option.startswith(("-u", "--unset=")):
         _drop(reading, re.sub(r"^(-u|--unset=)", "", option))
-    else:
+    elif not option.startswith(("-C", "--chdir", "-v", "--debug", "-0", "--null")):
         reading.unclear = f"env {option}"
 
 
