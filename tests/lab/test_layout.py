@@ -9,7 +9,8 @@ import pytest
 from runbook import inventory
 from runbook.lab import layout, state
 from runbook.lab.state import LabState
-from runbook.lab.systemd.unitfile import command_of, load_unit
+from runbook.lab.systemd.command import command_of
+from runbook.lab.systemd.unitfile import load_unit
 
 PORTS = {"prefill": 30000, "decode": 30002, "router": 30001, "bootstrap": 8998, "prometheus": 29000}
 

@@ -6,7 +6,7 @@ import datetime
 import time
 from typing import TYPE_CHECKING
 
-from runbook.lab.systemd.service import exit_name
+from runbook.lab.systemd.exits import exit_name
 from runbook.lab.systemd.words import format_span
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ from runbook.lab.systemd.words import is_assignment, parse_boolean, parse_span, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _LIMIT_BYTES = 256 * 1024
 _COLLECTED = {"After", "Environment", "EnvironmentFile", "ExecStart", "WantedBy"}
 _TYPES = {"simple", "exec", "oneshot"}
@@ -71,7 +69,7 @@ def parse_sections(text: str) -> list[tuple[str, str, str]]:
     """(section, key, value) in order; comments and blank lines dropped, continuation lines joined."""
     found: list[tuple[str, str, str]] = []
     section = ""
-    for line in _logical_lines(text):
+    for line in logical_lines(text):
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1]
         elif "=" in line:
@@ -80,7 +78,8 @@ def parse_sections(text: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def _logical_lines(text: str) -> Iterable[str]:
+def logical_lines(text: str) -> Iterable[str]:
+    """Lines with their continuations joined; comments and blank lines left out, between continuations too."""
     held = ""
     for raw in text.splitlines():
         line = raw.strip()
@@ -110,7 +109,7 @@ def load_unit(directory: Path, name: str) -> UnitFile:
     )
     settings: dict[tuple[str, str], list[str]] = {}
     try:
-        settings = collect(entry for source in sources for entry in parse_sections(_text(source)))
+        settings = collect(entry for source in sources for entry in parse_sections(read_bounded(source)))
         return configure(unit, settings)
     except (OSError, ValueError) as error:
         wanted_by = tuple(" ".join(settings.get(("Install", "WantedBy"), ())).split())
@@ -121,7 +120,8 @@ def _dropin_home(directory: Path, name: str) -> Path:
     return directory / f"{name}.d"
 
 
-def _text(path: Path) -> str:
+def read_bounded(path: Path) -> str:
+    """A file's text, its first 256 KiB; OSError where it cannot be read."""
     with path.open("rb") as stream:
         return stream.read(_LIMIT_BYTES).decode("utf-8", "replace")
 
@@ -218,62 +218,6 @@ def _assignments(words: Iterable[str]) -> dict[str, str]:
 
 def _environment_file(value: str) -> EnvironmentFile:
     return EnvironmentFile(value.removeprefix("-"), value.startswith("-"))
-
-
-def parse_environment_file(text: str) -> dict[str, str]:
-    """Assignments of an EnvironmentFile; `export A=1` is none (systemd.exec(5)), and is left out."""
-    found: dict[str, str] = {}
-    for line in _logical_lines(text):
-        name, _, value = line.partition("=")
-        if is_assignment(f"{name}=") and "=" in line:
-            found[name] = _unquote(value.strip())
-    return found
-
-
-def _unquote(value: str) -> str:
-    quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "'\""
-    return value[1:-1] if quoted else value
-
-
-def environment_of(unit: UnitFile) -> dict[str, str]:
-    """Environment= and then every EnvironmentFile=; OSError where a wanted file cannot be read."""
-    found = dict(unit.environment)
-    for source in unit.environment_files:
-        try:
-            found |= parse_environment_file(_text(Path(source.path)))
-        except OSError:
-            if not source.optional:
-                raise
-    return found
-
-
-def command_of(unit: UnitFile, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """ExecStart with `$NAME` (split into words), `${NAME}` and the specifiers %n %N %h %% filled in."""
-    first, *rest = (_specifiers(unit, word) for word in unit.argv)
-    # A bare name is looked up on systemd's own path, never on the unit's.
-    found = first if "/" in first else shutil.which(first, path=_SEARCH_PATH) or first
-    return (found, *(part for word in rest for part in _expand(word, environment)))
-
-
-def _specifiers(unit: UnitFile, word: str) -> str:
-    stem = unit.name.removesuffix(".service")
-    table = {"%n": unit.name, "%N": stem, "%p": stem, "%h": str(Path.home()), "%%": "%"}
-    pieces = []
-    at = 0
-    while at < len(word):
-        pair = word[at : at + 2]
-        pieces.append(table.get(pair, word[at]))
-        at += 2 if pair in table else 1
-    return "".join(pieces)
-
-
-def _expand(word: str, environment: Mapping[str, str]) -> tuple[str, ...]:
-    name = word[1:]
-    if word.startswith("$") and name.isidentifier():
-        return tuple(environment.get(name, "").split())
-    for known in {part.split("}")[0] for part in word.split("${")[1:]}:
-        word = word.replace(f"${{{known}}}", environment.get(known, ""))
-    return (word,)
 
 
 def names_in(directory: Path) -> tuple[str, ...]:

@@ -14,16 +14,12 @@ from runbook.lab.processes import identify_all
 from runbook.lab.systemd import ledger
 from runbook.lab.systemd import service as machine
 from runbook.lab.systemd.activation import Activation, Command
+from runbook.lab.systemd.command import command_of, environment_of
+from runbook.lab.systemd.exits import CLD_KILLED
 from runbook.lab.systemd.journal import Journal, Record
 from runbook.lab.systemd.service import Service
-from runbook.lab.systemd.unitfile import (
-    UnitFile,
-    command_of,
-    environment_of,
-    load_unit,
-    names_in,
-    needs_reload,
-)
+from runbook.lab.systemd.transitions import step
+from runbook.lab.systemd.unitfile import UnitFile, load_unit, names_in, needs_reload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -127,7 +123,7 @@ class Units:
 
     def _happen(self, slot: _Slot, event: machine.Event) -> None:
         at = machine.Moment(time.monotonic_ns() // 1000, uuid.uuid4().hex)
-        slot.service, actions = machine.step(slot.service, event, at)
+        slot.service, actions = step(slot.service, event, at)
         for action in actions:
             self._perform(slot, action)
 
@@ -211,12 +207,12 @@ class Units:
         if activation is not slot.activation:
             return
         slot.activation = None
-        if slot.service.alive:  # it has told no end, so it never began or was killed
-            if entry:
-                self._log(entry.unit, _MANAGER, "The shim above the unit is gone; its processes go too.")
-                await asyncio.to_thread(ledger.end_entry, entry)
-            end = (machine.CLD_KILLED, 9) if entry else (machine.CLD_EXITED, 203)
-            self._happen(slot, machine.MainExited(*end, empty=True))
+        if slot.service.alive and entry:  # it has told no end, so it was killed
+            self._log(entry.unit, _MANAGER, "The shim above the unit is gone; its processes go too.")
+            await asyncio.to_thread(ledger.end_entry, entry)
+            self._happen(slot, machine.MainExited(CLD_KILLED, 9, empty=True))
+        elif slot.service.alive:
+            self._happen(slot, machine.Unprepared())
 
 
 def _event_of(report: Mapping[str, Any]) -> machine.Event:

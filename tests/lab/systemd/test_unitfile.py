@@ -6,13 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from runbook.lab.systemd.unitfile import (
-    command_of,
-    environment_of,
-    load_unit,
-    needs_reload,
-    parse_environment_file,
-)
+from runbook.lab.systemd.command import command_of, environment_of, parse_environment_file
+from runbook.lab.systemd.unitfile import load_unit, needs_reload
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/lab/unitfile.yml").read_text())
 

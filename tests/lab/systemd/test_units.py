@@ -137,7 +137,7 @@ def test_a_missing_environment_file_fails_the_start(bench: Bench) -> None:
 
     async def story() -> None:
         assert (await bench.ctl("start", "a")).code == 1
-        assert await bench.show("a", "SubState") == "failed"
+        assert await bench.show("a", "Result", "SubState") == "resources failed"
 
     run(bench, story())
 

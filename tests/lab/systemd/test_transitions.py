@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runbook.lab.systemd import service as machine
+from runbook.lab.systemd.exits import describe_exit
 from runbook.lab.systemd.service import (
+    Action,
     Asked,
     Elapsed,
     Emptied,
@@ -26,8 +27,8 @@ from runbook.lab.systemd.service import (
     Spawn,
     Spawned,
     Wait,
-    step,
 )
+from runbook.lab.systemd.transitions import step
 from runbook.lab.systemd.unitfile import UnitFile
 
 UNIT = UnitFile("a.service", "loaded", argv=("/bin/a",), stop_s=5.0, restart_s=2.0, interval_s=10.0)
@@ -39,21 +40,21 @@ TERMED_FIRST = MainExited(2, 15, False)
 
 def tell(
     unit: UnitFile, *events: Event, start_us: int = 1_000_000, each_us: int = 100_000
-) -> tuple[Service, list[machine.Action]]:
+) -> tuple[Service, list[Action]]:
     """The state and every action after a row of events, `each_us` apart."""
     service = Service(unit)
-    done: list[machine.Action] = []
+    done: list[Action] = []
     for number, event in enumerate(events):
         service, actions = step(service, event, Moment(start_us + number * each_us, f"id{number}"))
         done += actions
     return service, done
 
 
-def logged(actions: list[machine.Action]) -> list[str]:
+def logged(actions: list[Action]) -> list[str]:
     return [action.text for action in actions if isinstance(action, Log)]
 
 
-def finished(actions: list[machine.Action]) -> list[str]:
+def finished(actions: list[Action]) -> list[str]:
     return [action.result for action in actions if isinstance(action, Finish)]
 
 
@@ -221,7 +222,7 @@ def test_the_journal_tells_a_failure_in_systemds_words() -> None:
     ],
 )
 def test_exits_are_described_as_systemd_does(code: int, status: int, want: str) -> None:
-    assert machine.describe_exit(code, status) == want
+    assert describe_exit(code, status) == want
 
 
 EVENTS = st.sampled_from(
