@@ -31,7 +31,7 @@ def recorded(root: Path) -> Identity | None:
         return None
 
 
-def answers(lab: LabState, timeout_s: float = 5.0) -> bool:
+def answers(lab: LabState, timeout_s: float = 15.0) -> bool:
     """Whether the lab's SSH server greets; a daemon that is stopped or stuck does not."""
     with (
         contextlib.suppress(OSError),

@@ -7,6 +7,7 @@ import fcntl
 import shutil
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runbook.lab import extras, state
@@ -19,10 +20,10 @@ from runbook.lab.systemd import ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
 # Units stop in parallel; each has TimeoutStopSec (10 s in the lab's units) before SIGKILL.
 _STOP_S = 20.0
+_STUCK_S = 2.0
 
 
 def up(
@@ -39,12 +40,15 @@ def up(
     `usual_ports` False never takes SGLang's ports 30000 to 30002. LabError when the lab cannot come up.
     """
     root = root.absolute()
-    extras.ensure(_lock_file(), say)
     with _exclusive(root):
+        extras.ensure(_lock_file(), say)
         running = status(root)
-        if running and not reset and answers(running):
+        sound = running is not None and answers(running)
+        if running and sound and not reset:
             return running
-        _clear(root, reset=reset)
+        _end(root, grace_s=_STOP_S if sound else _STUCK_S)
+        if reset:
+            _clear(Paths(root))
         lab = _laid(root, say, usual_ports=usual_ports)
         pid = start_daemon(lab)
         for line in settle(lab):
@@ -58,7 +62,7 @@ def down(root: Path) -> bool:
     if not root.is_dir():
         return False
     with _exclusive(root):
-        return _end(root)
+        return _end(root, grace_s=_STOP_S)
 
 
 def status(root: Path) -> LabState | None:
@@ -77,25 +81,22 @@ def _exclusive(root: Path) -> Iterator[None]:
         yield
 
 
-def _end(root: Path) -> bool:
+def _end(root: Path, *, grace_s: float) -> bool:
     daemon = recorded(root)
     running = daemon is not None and alive(daemon)
     if daemon and running:
         below = family([daemon], table())
-        end([daemon], grace_s=_STOP_S)
+        end([daemon], grace_s=grace_s)
         end(below, grace_s=1.0)
     orphans = ledger.end_orphans(Paths(root).ledger)
     Paths(root).daemon.unlink(missing_ok=True)
     return running or bool(orphans)
 
 
-def _clear(root: Path, *, reset: bool) -> None:
-    """Nothing of an earlier life runs; with `reset` nothing of it is on disk either, but for keys and ports."""
-    _end(root)
-    if reset:
-        paths = Paths(root)
-        for directory in (paths.host_state, paths.units, paths.scripts, paths.journal):
-            shutil.rmtree(directory, ignore_errors=True)
+def _clear(paths: Paths) -> None:
+    """Remove what an earlier life left, but for its keys and ports."""
+    for directory in (paths.host_state, paths.units, paths.scripts, paths.journal):
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _laid(root: Path, say: Callable[[str], None], *, usual_ports: bool) -> LabState:
@@ -114,16 +115,23 @@ def _laid(root: Path, say: Callable[[str], None], *, usual_ports: bool) -> LabSt
 
 
 def _settled(lab: LabState, *, whole: bool) -> LabState:
-    """An earlier lab's state for this life: its ports are in its scripts, so they may change with those alone."""
-    ports = dict(lab.ports) if whole else state.choose_ports(lab.ports, lab.ports)
-    taken = [f"{ports[role]} ({role})" for role in ports if not state.is_free(ports[role])]
+    """An earlier lab's state for this life: ports and interpreter are in its scripts, and change with those alone."""
+    if not whole:
+        ports = state.choose_ports(lab.ports, lab.ports)
+        return replace(lab, ports=ports, python=sys.executable, ssh_port=_ssh_port(lab))
+    if not Path(lab.python).exists():
+        raise LabError(f"the lab was laid with {lab.python}, which is gone; lay it anew with lab.up --reset")
+    taken = [f"{port} ({role})" for role, port in lab.ports.items() if not state.is_free(port)]
     if taken:
         raise LabError(
             f"the lab's ports are taken by another program: {', '.join(taken)}; "
             "stop it, or lay the lab anew on other ports with lab.up --reset"
         )
-    ssh_port = state.choose_ports(["ssh"], {"ssh": lab.ssh_port})["ssh"]
-    return replace(lab, ports=ports, ssh_port=ssh_port, python=sys.executable)
+    return replace(lab, ssh_port=_ssh_port(lab))
+
+
+def _ssh_port(lab: LabState) -> int:
+    return state.choose_ports(["ssh"], {"ssh": lab.ssh_port})["ssh"]
 
 
 def _prepare(lab: LabState) -> None:

@@ -157,9 +157,14 @@ def _ps_table(pid: int | None = None) -> dict[int, Row]:
         check=False,
         env={**os.environ, "LC_ALL": "C", "TZ": "UTC"},
     )
-    rows: dict[int, Row] = {}
-    for line in shown.stdout.splitlines():
-        number, parent, group, state, *started = line.split()
-        if not state.startswith("Z"):
-            rows[int(number)] = Row(int(number), int(parent), int(group), " ".join(started))
-    return rows
+    return parse_ps(shown.stdout)
+
+
+def parse_ps(text: str) -> dict[int, Row]:
+    """Lines of pid, ppid, pgid, stat and lstart, zombies left out; the process group stands in for the session."""
+    fields = (line.split(None, 4) for line in text.splitlines())
+    return {
+        int(row[0]): Row(int(row[0]), int(row[1]), int(row[2]), row[4].strip())
+        for row in fields
+        if len(row) == 5 and not row[3].startswith("Z")
+    }

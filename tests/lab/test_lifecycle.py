@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ import pytest
 from runbook import lab as embedded
 from runbook.lab import state
 from runbook.lab.errors import LabError
-from runbook.lab.launch import start_daemon
+from runbook.lab.launch import answers, start_daemon
 from runbook.lab.processes import alive, table
 from runbook.lab.state import LabState, Paths
 from runbook.lab.systemd import ledger
@@ -150,6 +151,42 @@ def test_up_after_a_killed_daemon_and_shim_ends_the_orphans_and_starts_anew(smal
         until(lambda: [entry.unit for entry in sleepers(small_lab)] == ["sleeper.service"])
     finally:
         embedded.down(small_lab.root)
+
+
+def test_a_daemon_that_is_stuck_is_replaced(small_lab: LabState, monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck = start_daemon(small_lab)
+    os.kill(stuck, signal.SIGSTOP)
+    monkeypatch.setattr("runbook.lab.lifecycle.answers", lambda lab: answers(lab, timeout_s=0.2))
+    try:
+        assert embedded.up(small_lab.root, say=print, settle=lambda lab: ()).pid != stuck
+        assert stuck not in table()
+    finally:
+        embedded.down(small_lab.root)
+
+
+def test_a_lab_laid_with_an_interpreter_that_is_gone_says_so(small_lab: LabState) -> None:
+    state.save(replace(small_lab, python="/nonexistent/python"))
+    with pytest.raises(LabError, match=r"laid with /nonexistent/python, which is gone; .*lab.up --reset"):
+        embedded.up(small_lab.root, say=print)
+
+
+def test_a_reset_lays_the_before_state_and_forgets_the_hosts_releases(small_lab: LabState) -> None:
+    paths = Paths(small_lab.root)
+    paths.host_state.mkdir()
+    (paths.host_state / "current").write_text("")
+    said: list[str] = []
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", small_lab.ports["decode"]))
+        other.listen()
+        try:
+            up = embedded.up(small_lab.root, say=said.append, reset=True, settle=lambda lab: ())
+        finally:
+            embedded.down(small_lab.root)
+    assert said == [f"laid the before state in {small_lab.root}"]
+    assert not paths.host_state.exists()
+    assert sorted(path.name for path in paths.units.iterdir())[0] == "sglang-dsv4-decode.service"
+    assert up.ports["decode"] != small_lab.ports["decode"]
+    assert up.ports["router"] == small_lab.ports["router"]
 
 
 def test_a_lab_removed_from_under_its_daemon_ends_by_itself(small_lab: LabState) -> None:

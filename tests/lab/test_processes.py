@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runbook.lab.processes import Identity, Row, alive, end, family, identify, table
+from runbook.lab.processes import Identity, Row, alive, end, family, identify, parse_ps, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +59,26 @@ def test_a_family_is_found(roots: list[Identity], want: list[int]) -> None:
         (22, 21, 22, 7),
     )
     assert [process.pid for process in family(roots, there)] == want
+
+
+def test_what_ps_tells_is_a_process_table() -> None:
+    shown = (
+        "    1     0     1 Ss   Mon Nov 30 03:14:54 2026\n"
+        "  714     1   714 S+   Mon Nov 30 03:15:01 2026    \n"
+        "  715   714   714 Z    Mon Nov 30 03:15:02 2026\n"
+        "\nnonsense\n"
+    )
+    assert parse_ps(shown) == {
+        1: Row(1, 0, 1, "Mon Nov 30 03:14:54 2026"),
+        714: Row(714, 1, 714, "Mon Nov 30 03:15:01 2026"),
+    }
+
+
+@pytest.mark.real
+def test_ps_and_proc_agree_on_who_is_whose_child(sleeper: subprocess.Popen[bytes]) -> None:
+    command = ["ps", "-A", "-o", "pid=,ppid=,pgid=,stat=,lstart="]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert parse_ps(shown)[sleeper.pid].parent == table()[sleeper.pid].parent == os.getpid()
 
 
 @pytest.fixture
