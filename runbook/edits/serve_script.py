@@ -100,7 +100,7 @@ def _described(found: Environment) -> ScriptEnvironment:
     own = launch.sites if launch else ()
     names = dict.fromkeys((*found.placed, *(site.name for site in own)))
     standings = {name: found.standing(name) for name in names}
-    unreadable = {name: _where(s.doubt) for name, s in standings.items() if s.doubt}
+    unreadable = {n: _where(s.doubt) for n, s in standings.items() if s.doubt and found.may_export(n)}
     if launch and launch.unclear:
         unreadable["*"] = f"line {launch.line}: only a run can tell what {launch.unclear} sets"
     if found.wild:

@@ -70,6 +70,12 @@ class Environment:
         own = self.launch.sites if self.launch else ()
         return frozenset((*self.placed, *(site.name for site in own)))
 
+    def may_export(self, name: str) -> bool:
+        """Whether any place gives the variable the export attribute."""
+        own = self.launch.sites if self.launch else ()
+        placed = any(place.site.exports for place in (*self.sites(name), *self.wild))
+        return placed or any(site.name == name for site in own)
+
     def standing(self, name: str) -> Standing:
         """How the variable stands at the launch."""
         own = [site for site in self.launch.sites if site.name == name] if self.launch else []
@@ -197,7 +203,9 @@ def _at_launch(shell: Standing, launch: Launch | None, own: list[Site], name: st
     if launch.cleared or name in launch.dropped:
         standing = Standing()
     for site in own:
-        standing = Standing(True, site.value, True, True, site if site.conditional else None)
+        locked = shell.fixed and site.where == "prefix"
+        doubt = replace(site, fixed=locked) if locked or site.conditional else None
+        standing = Standing(True, site.value, True, True, doubt)
     if launch.unclear:
         return _doubted(standing, _maybe(name, launch.line, launch.unclear, launch.words[0].span))
     return standing
