@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 import importlib.util
 import shlex
 import shutil
@@ -32,6 +30,8 @@ def missing(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _installed(name: str) -> bool:
+    import importlib.metadata  # costs as much as all the rest, and a running lab does not ask
+
     try:
         importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:

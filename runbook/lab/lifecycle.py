@@ -41,11 +41,11 @@ def up(
     """
     root = root.absolute()
     with _exclusive(root):
-        extras.ensure(_lock_file(), say)
         running = status(root)
         sound = running is not None and answers(running)
         if running and sound and not reset:
             return running
+        extras.ensure(_lock_file(), say)
         _end(root, grace_s=_STOP_S if sound else _STUCK_S)
         if reset:
             _clear(Paths(root))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import http.client
 import json
 import time
 from typing import TYPE_CHECKING
@@ -54,6 +53,8 @@ def _until(deadline: float, holds: Callable[[], bool]) -> bool:
 
 def _status(port: int, method: str, path: str, body: bytes | None = None) -> int:
     """HTTP status; 0 where there was no answer."""
+    import http.client  # a running lab, which every command meets, needs none of it
+
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         link.request(method, path, body, {"Content-Type": "application/json"})
