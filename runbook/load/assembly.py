@@ -79,7 +79,15 @@ class Reply:
     @property
     def completion_tokens(self) -> int | None:
         """Output tokens by the server's own count; None when it gave none."""
-        count = (self.usage or {}).get("completion_tokens")
+        return self._count("completion_tokens")
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        """Prompt tokens by the server's own count; None when it gave none."""
+        return self._count("prompt_tokens")
+
+    def _count(self, name: str) -> int | None:
+        count = (self.usage or {}).get(name)
         return count if isinstance(count, int) else None
 
 

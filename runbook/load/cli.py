@@ -95,6 +95,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="raw streams of unclean sessions (default: a temporary file)",
     )
+    option(
+        "--max-client-cpu", type=float, default=0.8, metavar="SHARE", help="of a core; above it, inconclusive"
+    )
+    option("--metrics-url", metavar="URL", help="the server's /metrics, where the endpoint itself has none")
     option("--replay", type=Path, metavar="FILE", help="judge such a file again, ask nobody")
     option("--jsonl", action="store_true", help="one JSON object a line instead of text")
 
@@ -162,6 +166,8 @@ def options_of(args: argparse.Namespace) -> Options:
         early_stop=not args.keep_going,
         max_infra=args.max_infra,
         min_concurrency=args.min_concurrency,
+        max_client_cpu=args.max_client_cpu,
+        metrics_url=args.metrics_url,
         extra_body=_extra_body(args.extra_body),
     )
 

@@ -49,6 +49,7 @@ class Gauge:
         self._reads = 0
         self._spans: list[tuple[float, float]] = []
         self._gaps = Reservoir()
+        self._first_bytes = Reservoir()
 
     @contextlib.contextmanager
     def watching(self, raw: RawStream) -> Iterator[None]:
@@ -75,6 +76,11 @@ class Gauge:
         """Median seconds between two reads of one stream."""
         return self._gaps.quantile(0.5)
 
+    def first_byte_s(self, share: float) -> float | None:
+        """Seconds from a request to its first byte, for that share of the requests at most."""
+        found = self._first_bytes.quantile(share)
+        return None if found is None else round(found, 4)
+
     def peak(self) -> int:
         """Most streams that ran at once."""
         live = [(raw.reads[0][0], raw.reads[-1][0]) for raw in self._live.values() if raw.reads]
@@ -85,6 +91,7 @@ class Gauge:
             return
         stamps = [stamp for stamp, _ in raw.reads]
         self._reads += len(stamps)
+        self._first_bytes.add(stamps[0] - raw.sent)
         self._spans.append((stamps[0], stamps[-1]))
         step = max(1, len(stamps) // _GAPS_A_STREAM)
         for at in range(1, len(stamps), step):

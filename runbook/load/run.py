@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runbook.load.ask import Asker, Bodies
 from runbook.load.bench.clienthealth import HealthWatch
@@ -19,6 +19,7 @@ from runbook.load.outcome import worst
 from runbook.load.preflight import preflight, why_dead
 from runbook.load.progress import report
 from runbook.load.results import SessionsResult, corruption_line, wall_line
+from runbook.load.servermetrics import ServerMetrics, sample
 from runbook.load.statistics import upper_bound
 from runbook.load.streams import StreamFile
 from runbook.load.swarm import Swarm
@@ -35,7 +36,7 @@ from runbook.load.verdict import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
     import httpx
@@ -80,12 +81,12 @@ async def run_sessions(
     """Run the sessions and judge them. Raises PreflightFailed before any load."""
     async with open_client(options.base_url, api_key=api_key, connections=options.at_once + 8) as client:
         await preflight(client, options)
-        watch = HealthWatch(asyncio.get_running_loop())
+        watch, metrics = HealthWatch(asyncio.get_running_loop()), ServerMetrics()
         with contextlib.closing(StreamFile(streams, options.to_json())) as kept:
             async with asking(client, options, api_key) as asker:
                 swarm = Swarm(options, asker, kept)
                 with watch.watching():
-                    records = await _reported(swarm, say)
+                    records = await _watched(swarm, client, metrics, say)
         wall_s = time.perf_counter() - swarm.began
         died = await why_dead(client, options) if infra_ends(records) or _cut(records) else ""
     health = watch.health()
@@ -93,6 +94,8 @@ async def run_sessions(
         asked=options.at_once,
         peak=swarm.gauge.peak(),
         peak_in_flight=swarm.gauge.peak_in_flight,
+        peak_running=metrics.peak_running,
+        first_byte_s=(swarm.gauge.first_byte_s(0.5), swarm.gauge.first_byte_s(0.99)),
         wall_s=wall_s,
         client_cpu=health.cpu_share,
         lag_p99_s=health.lag_p99_ms / 1e3,
@@ -100,9 +103,10 @@ async def run_sessions(
         died=died,
         max_infra=options.max_infra,
         min_concurrency=options.min_concurrency,
+        max_client_cpu=options.max_client_cpu,
         stopped=swarm.stopped,
     )
-    return result_of(options, records, conditions, kept.written)
+    return result_of(options, records, conditions, kept.written, server=metrics.to_json())
 
 
 @contextlib.asynccontextmanager
@@ -119,7 +123,11 @@ async def asking(client: httpx.AsyncClient, options: Options, api_key: str | Non
 
 
 def result_of(
-    options: Options, records: Sequence[Record], conditions: Conditions, streams: str | None
+    options: Options,
+    records: Sequence[Record],
+    conditions: Conditions,
+    streams: str | None,
+    server: Mapping[str, Any] | None = None,
 ) -> SessionsResult:
     """The result document's value. Pure."""
     done, ends = finished(records), counts(records)
@@ -147,14 +155,25 @@ def result_of(
         slips=len(with_severity(records, Severity.RATE)),
         soft=len(with_severity(records, Severity.SOFT)),
         by_round=by_round(records),
-        details={
-            "seed": options.seed,
-            "asked_concurrency": options.at_once,
-            "peak_in_flight": conditions.peak_in_flight,
-            "client_cpu": round(conditions.client_cpu, 3),
-            "tokens_counted_by": "chunks" if any(r.without_usage for r in records) else "usage",
-        },
+        details=details_of(options, records, conditions, server or {}),
     )
+
+
+def details_of(
+    options: Options, records: Sequence[Record], conditions: Conditions, server: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Further measurements. `prompt_tokens` is what the filler came to, by the server's own count."""
+    prompts = sorted(record.prompt_tokens for record in records if record.prompt_tokens)
+    return {
+        "seed": options.seed,
+        "asked_concurrency": options.at_once,
+        "peak_in_flight": conditions.peak_in_flight,
+        "client_cpu": round(conditions.client_cpu, 3),
+        "first_byte_s": conditions.first_byte_s,
+        "tokens_counted_by": "chunks" if any(record.without_usage for record in records) else "usage",
+        "prompt_tokens": prompts[len(prompts) // 2] if prompts else None,
+        "server": dict(server),
+    }
 
 
 def _cut(records: Sequence[Record]) -> bool:
@@ -162,10 +181,14 @@ def _cut(records: Sequence[Record]) -> bool:
     return any(seen.defect.kind == "truncated" for record in records for seen in record.seen)
 
 
-async def _reported(swarm: Swarm, say: Say) -> Sequence[Record]:
-    """The run, with a word about it once a second."""
-    reporting = asyncio.ensure_future(report(swarm, say))
+async def _watched(
+    swarm: Swarm, client: httpx.AsyncClient, metrics: ServerMetrics, say: Say
+) -> Sequence[Record]:
+    """The run, with a word about it and a look at the server's counters once a second."""
+    url = swarm.options.metrics_url or "/metrics"
+    beside = [asyncio.ensure_future(report(swarm, say)), asyncio.ensure_future(sample(client, url, metrics))]
     try:
         return await swarm.run()
     finally:
-        reporting.cancel()
+        for watching in beside:
+            watching.cancel()

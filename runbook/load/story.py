@@ -27,8 +27,9 @@ class Seen:
 class Record:
     """A session that ended. `end` is its outcome, `corrupt` says that it is a corruption class.
 
-    `tokens` counts output tokens by the server's usage, `chunks` events that carried output, `without_usage`
-    responses that gave no count. `status` is the HTTP status of the last response. Times by `perf_counter`.
+    `tokens` counts output tokens by the server's usage, `prompt_tokens` those of the first request; `chunks`
+    counts events that carried output, `without_usage` responses that gave no count. `status` is the HTTP status
+    of the last response. Times by `perf_counter`.
     """
 
     session: int
@@ -39,6 +40,7 @@ class Record:
     seen: tuple[Seen, ...]
     turns: int
     tokens: int
+    prompt_tokens: int
     chunks: int
     without_usage: int
     status: int
@@ -58,6 +60,7 @@ class Story:
         self.session, self.wave = session, wave
         self.began = time.perf_counter()
         self.spool = Spool()
+        self.prompt_tokens = 0
         self.turns = self.tokens = self.chunks = self.without_usage = 0
         self.status = 200
         self.seen: list[Seen] = []
@@ -69,6 +72,7 @@ class Story:
         self.chunks += judgement.reply.chunks
         tokens = judgement.reply.completion_tokens
         self.tokens += tokens or 0
+        self.prompt_tokens = self.prompt_tokens or judgement.reply.prompt_tokens or 0
         self.without_usage += tokens is None and answer.end == "complete"
         self.spool.add(turn.number, answer)
 
@@ -83,6 +87,7 @@ class Story:
             seen=tuple(self.seen),
             turns=self.turns,
             tokens=self.tokens,
+            prompt_tokens=self.prompt_tokens,
             chunks=self.chunks,
             without_usage=self.without_usage,
             status=self.status,

@@ -61,6 +61,7 @@ class FaultServer:
         self.choose = choose
         self.models = models
         self.key = key
+        self.metrics = ""
         self.port = 0
         self.requests = 0
         self.busy = 0
@@ -111,6 +112,8 @@ class FaultServer:
             _json(writer, 401, {"error": {"message": "wrong key"}})
         elif "/v1/models" in first:
             _json(writer, 200, {"data": [{"id": model} for model in self.models]})
+        elif "/metrics" in first and self.metrics:
+            _text(writer, self.metrics)
         elif "/v1/chat/completions" in first:
             await self._chat(json.loads(body), writer)
         else:
@@ -162,6 +165,12 @@ async def _stream(writer: asyncio.StreamWriter, stream: bytes, behaviour: Behavi
     if behaviour.cut_after is not None:
         raise ConnectionError
     writer.write(b"0\r\n\r\n")
+
+
+def _text(writer: asyncio.StreamWriter, text: str) -> None:
+    body = text.encode()
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: %d\r\n\r\n" % len(body)
+    writer.write(head + body)
 
 
 def _json(writer: asyncio.StreamWriter, status: int, document: Mapping[str, Any]) -> None:

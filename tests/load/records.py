@@ -25,6 +25,7 @@ def record(session: int = 0, end: str = "maxrounds", *, wave: int = 0, status: i
         seen=seen,
         turns=7,
         tokens=500,
+        prompt_tokens=450,
         chunks=500,
         without_usage=0,
         status=status,

@@ -121,7 +121,20 @@ async def command(server: FaultServer, *arguments: str) -> tuple[int, str]:
     return process.returncode or 0, out.decode()
 
 
-SMALL = ("--sessions", "3", "--rounds", "1", "--rows", "4", "--ctx", "10", "--min-concurrency", "0")
+SMALL = (
+    "--sessions",
+    "3",
+    "--rounds",
+    "1",
+    "--rows",
+    "4",
+    "--ctx",
+    "10",
+    "--min-concurrency",
+    "0",
+    "--max-client-cpu",
+    "9",
+)
 
 
 @pytest.mark.real

@@ -41,6 +41,7 @@ OPTIONS = Options(
     seed=7,
     rows=6,
     min_concurrency=0.0,
+    max_client_cpu=9.0,  # the server is in this process too
 )
 
 
@@ -261,6 +262,18 @@ def test_the_right_key_opens() -> None:
             return await validated(server, OPTIONS, api_key="secret")
 
     assert asyncio.run(body()).outcome is Outcome.PASS
+
+
+def test_the_servers_own_counters_are_kept() -> None:
+    async def body() -> SessionsResult:
+        async with FaultServer().serving() as server:
+            server.metrics = 'sglang:num_running_reqs{tp_rank="0"} 4.0\nsglang:num_queue_reqs 2.0\n'
+            return await validated(server, OPTIONS)
+
+    result = asyncio.run(body())
+    assert result.details["server"]["peak_running"] == 4.0
+    assert result.details["server"]["peak_queued"] == 2.0
+    assert result.details["prompt_tokens"] == 400
 
 
 def test_nobody_there_is_one_line() -> None:
