@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from types import ModuleType
+    from collections.abc import Mapping
     from typing import Any, Callable
 
     from runbook.onhost.session import Session
@@ -50,12 +49,6 @@ def running(run: Callable[..., Any]) -> Call:
 def writing(run: Callable[..., Any]) -> Call:
     """Declare a call that changes the host."""
     return Call(run.__name__, "writing", run)
-
-
-def collect(modules: Iterable[ModuleType]) -> dict[str, Call]:
-    """Every call these modules declare, by name."""
-    found = (value for module in modules for value in vars(module).values() if isinstance(value, Call))
-    return {call.name: call for call in found}
 
 
 def permit(call: Call, mode: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from runbook.onhost import calls, dispatch
 from runbook.onhost.calls import MODES, Refusal
 from runbook.onhost.session import Session
 
-CALLS = dispatch.calls()
+CALLS = {name: dispatch.find(name) for names in dispatch.MODULES.values() for name in names}
 
 
 def documented() -> dict[str, str]:
@@ -30,6 +31,15 @@ def test_every_documented_call_is_there_in_its_mode() -> None:
     table = documented()
     assert len(table) > 20
     assert {name: CALLS[name].mode for name in table if name in CALLS} == table
+
+
+def test_the_table_of_modules_names_every_call_that_is_declared() -> None:
+    names = [path.stem for path in Path(dispatch.__file__).parent.glob("*.py") if path.stem != "bootstrap"]
+    modules = (import_module(f"runbook.onhost.{name}") for name in names)
+    declared = {
+        value.name for module in modules for value in vars(module).values() if isinstance(value, calls.Call)
+    }
+    assert declared == set(CALLS)
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
