@@ -36,7 +36,7 @@ class DropIn:
 
     `values` is what its `Environment=` lines leave, None where a specifier decides. `resets`: an empty `Environment=`
     drops what files read before this one set. `files` are its EnvironmentFile= paths, `removed` the names its
-    UnsetEnvironment= takes away, `passed` those its PassEnvironment= takes from the manager. `unread` are lines
+    UnsetEnvironment= takes away, with their lines, `passed` those its PassEnvironment= takes from the manager. `unread` are lines
     systemd cannot read to their end.
     """
 
@@ -44,7 +44,7 @@ class DropIn:
     assignments: tuple[Assignment, ...]
     resets: bool
     files: tuple[str, ...]
-    removed: tuple[str, ...]
+    removed: Mapping[str, int]
     passed: tuple[str, ...]
     unread: tuple[int, ...]
 
@@ -88,7 +88,7 @@ def read(text: str) -> DropIn:
         files=tuple(
             setting.value for setting in service if setting.key == "EnvironmentFile" and setting.value
         ),
-        removed=tuple(_listed(service, "UnsetEnvironment")),
+        removed=_listed(service, "UnsetEnvironment"),
         passed=tuple(_listed(service, "PassEnvironment")),
         unread=tuple(setting.line for setting in environment if not words(setting)[1]),
     )
@@ -173,19 +173,22 @@ def _resolved(value: str) -> str | None:
     return value.replace("%%", "%")
 
 
-def _listed(settings: Sequence[Setting], key: str) -> Iterator[str]:
-    """The names a list setting leaves; an empty one drops those before it."""
-    names: list[str] = []
+def _listed(settings: Sequence[Setting], key: str) -> dict[str, int]:
+    """The names a list setting leaves, with their lines; an empty one drops those before it."""
+    names: dict[str, int] = {}
     for setting in settings:
         if setting.key == key:
-            names = [*names, *(word.text for word in words(setting)[0])] if setting.value else []
-    yield from names
+            names = (
+                {**names, **{word.text: setting.line for word in words(setting)[0]}} if setting.value else {}
+            )
+    return names
 
 
 def _refuse(found: DropIn, wanted: Mapping[str, str]) -> None:
-    for name in wanted:
-        if name in {removed.partition("=")[0] for removed in found.removed}:
-            raise EditRefusedError(f"UnsetEnvironment= of this file takes {name} away; remove it there first")
+    for name, value in wanted.items():
+        line = found.removed.get(name) or found.removed.get(f"{name}={value}")
+        if line:
+            raise EditRefusedError(f"UnsetEnvironment= takes {name} away; remove it there first", line=line)
 
 
 def _holds(found: DropIn, wanted: Mapping[str, str], unwanted: Collection[str]) -> bool:

@@ -63,7 +63,8 @@ def _values(words: Sequence[Word], at: int) -> int:
     """How many words after an option's name are its values."""
     count = 0
     for word in words[at + 1 :]:
-        if splits(word) or ((word.text or "").startswith("-") and not re.match(r"-[0-9.]", word.text or "")):
+        negative = re.match(r"-[0-9.]", word.raw)
+        if splits(word) or name_of(word) or (word.raw.startswith("-") and not negative):
             break
         count += 1
     return count

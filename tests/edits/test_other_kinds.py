@@ -1,0 +1,113 @@
+"""Launch arguments, environment files and drop-ins, case by case; and how an edit is found by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runbook import edits
+from runbook.edits import dropin, env_file, launch_args
+from runbook.errors import EditRefusedError, UsageError
+from tests.edits.tables import asked, cases, wanted
+
+_values = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+
+
+def _holds(kind: str, case: dict[str, Any]) -> None:
+    edit = edits.named(kind).edit
+    if "error" in case:
+        with pytest.raises(EditRefusedError) as refused:
+            edit(case["text"], **asked(case))
+        assert case["error"]["says"] in refused.value.reason
+        assert refused.value.line == case["error"]["line"]
+        return
+    edited = edit(case["text"], **asked(case))
+    assert edited == wanted(case)
+    assert edit(edited, **asked(case)) == edited
+
+
+@pytest.mark.parametrize("case", cases("launch_args"))
+def test_launch_arguments_are_edited_as_their_case_says(case: dict[str, Any]) -> None:
+    _holds("launch_args", case)
+
+
+@pytest.mark.parametrize("case", cases("env_file"))
+def test_an_environment_file_is_edited_as_its_case_says(case: dict[str, Any]) -> None:
+    _holds("env_file", case)
+
+
+@pytest.mark.parametrize("case", cases("dropin"))
+def test_a_drop_in_is_edited_as_its_case_says(case: dict[str, Any]) -> None:
+    _holds("dropin", case)
+
+
+@given(value=_values)
+def test_any_value_reads_back_from_an_environment_file(value: str) -> None:
+    text = "# c\nA=1\nK=0\n"
+    edited = env_file.edit(text, set={"K": value})
+    assert env_file.read(edited).values == {"A": "1", "K": value}
+    assert env_file.edit(edited, unset=["K"]) == "# c\nA=1\n"
+
+
+@given(value=_values)
+def test_any_value_reads_back_from_a_drop_in(value: str) -> None:
+    text = "[Service]\nEnvironment=A=1 K=0\n"
+    edited = dropin.edit(text, set={"K": value})
+    assert dropin.read(edited).values == {"A": "1", "K": value}
+    assert dropin.edit(edited, unset=["K"]) == "[Service]\nEnvironment=A=1\n"
+
+
+@given(value=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20))
+def test_any_value_reads_back_from_the_launch_arguments(value: str) -> None:
+    edited = launch_args.edit("exec python -m x --a 1\n", set={"--k": value})
+    assert {option.name: option.value for option in launch_args.read(edited)} == {
+        "-m": "x",
+        "--a": "1",
+        "--k": value,
+    }
+    assert launch_args.edit(edited, unset=["--k"]) == "exec python -m x --a 1\n"
+
+
+def test_an_environment_file_reports_what_systemd_ignores() -> None:
+    found = env_file.read("export K=0\nA=1\n1B=2\n")
+    assert found.values == {"A": "1"}
+    assert [(entry.name, entry.line) for entry in found.ignored] == [("export K", 1), ("1B", 3)]
+
+
+def test_a_drop_in_tells_what_else_decides_the_environment() -> None:
+    found = dropin.read(
+        "[Service]\nEnvironment=A=1\nEnvironment=\nEnvironment=B=%i C=2\n"
+        "EnvironmentFile=-/etc/default/x\nUnsetEnvironment=D E\nPassEnvironment=F\n"
+    )
+    assert found.values == {"B": None, "C": "2"}
+    assert (found.resets, found.files, found.removed, found.passed) == (
+        True,
+        ("-/etc/default/x",),
+        ("D", "E"),
+        ("F",),
+    )
+
+
+def test_the_options_of_a_launch_are_read_in_order() -> None:
+    found = launch_args.read('exec python -m x --a 1 --b="$B" --c \\\n --d 1 2\n')
+    assert [(o.name, o.value, o.given, o.line) for o in found] == [
+        ("-m", "x", True, 1),
+        ("--a", "1", True, 1),
+        ("--b", None, True, 1),
+        ("--c", None, False, 1),
+        ("--d", "1 2", True, 2),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["serve_script", "launch_args", "env_file", "dropin", "template"])
+def test_every_kind_is_found_by_its_name(kind: str) -> None:
+    assert callable(edits.named(kind).edit)
+
+
+@pytest.mark.parametrize("kind", ["shell", "systemd", "nothing", "", "../x", "shell.words"])
+def test_what_is_no_kind_is_refused(kind: str) -> None:
+    with pytest.raises(UsageError, match="no edit named"):
+        edits.named(kind)
