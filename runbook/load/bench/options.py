@@ -6,6 +6,7 @@ import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from runbook.load.bench.settings import Settings
 from runbook.load.bench.slo import Slo
@@ -109,8 +110,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     """The settings a parsed command line means. Raises BadArguments."""
     _expect(
-        args.base_url.startswith(("http://", "https://")),
-        f"--base-url: should be a URL, found {args.base_url}",
+        _is_url(args.base_url),
+        f"--base-url: should be http://HOST[:PORT] or https://…, found {args.base_url!r}",
     )
     rate = None if math.isinf(args.request_rate) else args.request_rate
     _expect(rate is None or rate > 0, f"--request-rate: should be above 0, found {rate}")
@@ -191,6 +192,14 @@ def _api_key(name: str | None, environ: Mapping[str, str]) -> str | None:
         key.isprintable() and key.isascii(), f"--api-key-env: {name} holds characters no header may carry"
     )
     return key
+
+
+def _is_url(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0 and text.isprintable()
+    except ValueError:  # a port that is none
+        return False
 
 
 def _expect(holds: bool, message: str) -> None:

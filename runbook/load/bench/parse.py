@@ -34,7 +34,7 @@ def record(raw: RawStream) -> RequestRecord:
     try:
         body = _body(raw, reading)
         _read(body, reading)
-    except ValueError as error:  # of JSON, of an oversized event, of the framing
+    except (ValueError, RecursionError) as error:  # of JSON, of an oversized event, of the framing
         reading.failure, reading.detail = reading.failure or "badstream", reading.detail or str(error)
     failure, detail = (raw.failure, raw.detail) if raw.failure else _judge(reading)
     details = _mapping(reading.usage.get("prompt_tokens_details"))
@@ -50,8 +50,13 @@ def record(raw: RawStream) -> RequestRecord:
         cached_tokens=_count(details.get("cached_tokens")),
         finish=reading.finish,
         failure="timeout" if failure == "stalled" and not body else failure,
-        detail=detail[:200],
+        detail=shown(detail),
     )
+
+
+def shown(text: str) -> str:
+    """A server's text as one short line that no terminal acts on."""
+    return "".join(character if character.isprintable() else "·" for character in text[:200])
 
 
 def _body(raw: RawStream, reading: _Reading) -> Sequence[tuple[float, bytes]]:

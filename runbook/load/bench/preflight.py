@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import httpx
-
-from runbook.load.bench.parse import record
+from runbook.load.bench.parse import record, shown
 from runbook.load.bench.request import RawStream
-from runbook.load.bench.senders import httpx_sender
+from runbook.load.bench.senders import sending
+from runbook.load.bench.server import served_models
 
 if TYPE_CHECKING:
+    import httpx
+
     from runbook.load.bench.settings import Settings
 
 _DEADLINE_S = 60.0
+_BUSY = ("http 408", "http 429")
 
 
 class PreflightFailed(Exception):
@@ -25,17 +28,20 @@ class PreflightFailed(Exception):
 
 
 async def preflight(client: httpx.AsyncClient, settings: Settings) -> None:
-    """Ask for two tokens. Raises PreflightFailed."""
+    """Ask for two tokens, the way the load will ask. Raises PreflightFailed."""
     body = {**settings.workload.body("Say yes."), "max_tokens": 2}
     raw = RawStream(0)
-    try:
-        await httpx_sender(client, lambda _: body, deadline_s=_DEADLINE_S)(raw)
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        raise PreflightFailed(f"--base-url {settings.base_url}: {error}", 2) from error
+    async with sending(client, replace(settings, deadline_s=_DEADLINE_S), lambda _: body, ahead=1) as send:
+        await send(raw)
     asked = record(raw)
-    if asked.ok or asked.failure == "empty":  # two tokens may well be invisible ones
-        return
-    raise refusal(settings, asked.failure, asked.detail)
+    if not asked.ok and asked.failure != "empty":  # two tokens may well be invisible ones
+        raise refusal(settings, asked.failure, asked.detail)
+    served = await served_models(client)
+    if served and settings.workload.model not in served:  # SGLang answers to any name
+        names = shown(", ".join(dict.fromkeys(served)))
+        raise PreflightFailed(
+            f"{settings.base_url} serves {names}; asked for --model {settings.workload.model}", 2
+        )
 
 
 def refusal(settings: Settings, failure: str, detail: str) -> PreflightFailed:
@@ -43,8 +49,6 @@ def refusal(settings: Settings, failure: str, detail: str) -> PreflightFailed:
     url, model = settings.base_url, settings.workload.model
     if failure in ("http 401", "http 403"):
         return PreflightFailed(f"{url}: {detail}; name the variable that holds the key with --api-key-env", 2)
-    if failure.startswith("http 4"):
+    if failure == "not a stream" or (failure[:6] in ("http 3", "http 4") and failure not in _BUSY):
         return PreflightFailed(f"{url}: {detail}; asked for --model {model}", 2)
-    if failure == "not a stream":
-        return PreflightFailed(f"{url}: {detail}", 2)
     return PreflightFailed(f"{url}: {failure}: {detail or 'no answer'}", 3)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from runbook.load.bench.exposition import Counters, read_counters
+from runbook.load.bench.parse import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +54,13 @@ def facts_of(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+async def served_models(client: httpx.AsyncClient) -> tuple[str, ...]:
+    """The names /v1/models lists, roots of adapters included; none where it lists nothing."""
+    listed = (await _json(client, "/v1/models")).get("data")
+    cards = [card for card in listed if isinstance(card, dict)] if isinstance(listed, list) else []
+    return tuple(str(card[key]) for card in cards for key in ("id", "root") if card.get(key))
+
+
 async def counters(client: httpx.AsyncClient, url: str) -> Counters:
     """The server's counters now; empty ones where it has no /metrics."""
     text = await _text(client, url)
@@ -89,8 +97,6 @@ async def _get(client: httpx.AsyncClient, url: str) -> str | None:
 
 
 def _scalar(value: Any) -> Any:
-    return (
-        value
-        if isinstance(value, str | int | float | bool) or value is None
-        else json.dumps(value, sort_keys=True)[:200]
-    )
+    if isinstance(value, str):
+        return shown(value)
+    return value if isinstance(value, int | float | None) else shown(json.dumps(value, sort_keys=True))

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from runbook.load.bench.slo import Slo
     from runbook.load.bench.workload import Workload
 
@@ -16,7 +18,7 @@ class Settings:
 
     `deadline_s` bounds one request, `stall_s` the silence within it. `metrics_urls` are asked for the server's own
     counters. `max_cpu` and `max_lag` are shares beyond which the client calls itself the bottleneck; `processes` share
-    the load where one is not enough.
+    the load where one is not enough. `count_tokens` makes input lengths exact, else they are estimated.
     """
 
     base_url: str
@@ -34,6 +36,7 @@ class Settings:
     max_cpu: float = 0.8
     max_lag: float = 0.1
     processes: int = 1
+    count_tokens: Callable[[str], int] | None = None
 
     @property
     def connections(self) -> int:

@@ -99,7 +99,9 @@ def plan_of(settings: Settings, wave_s: Mapping[int, float], spent_s: float) -> 
 async def _warm_up(
     client: httpx.AsyncClient, settings: Settings, say: Say
 ) -> tuple[Prompts, dict[int, Wave]]:
-    made = prompts(secrets.token_hex(8), settings.workload.input_tokens, seed=settings.seed)
+    made = prompts(
+        secrets.token_hex(8), settings.workload.input_tokens, seed=settings.seed, count=settings.count_tokens
+    )
     short = replace(
         settings,
         workload=replace(

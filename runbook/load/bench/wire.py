@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
 _CONNECT_S = 10.0
+_MAX_BYTES = 64 << 20
 _IDLE_S = (
     1.0  # servers close idle connections after 5 s and more; one that is about to be closed must not be used
 )
@@ -138,6 +139,7 @@ class _Connection(asyncio.Protocol):
         self._ended: asyncio.Future[None] | None = None
         self._framing = ""  # how the answer ends, once its head is here
         self._keep = False
+        self._size = 0
         self._idle_since = 0.0
 
     @property
@@ -150,6 +152,7 @@ class _Connection(asyncio.Protocol):
         """Send one request and return when its answer is over, however it ended."""
         assert self._transport is not None
         self._raw, self._ended, self._framing, self._keep = raw, self._loop.create_future(), "", False
+        self._size = 0
         watch = self._loop.call_soon(self._watch, raw, raw.sent + deadline_s, stall_s)
         self._transport.write(request)
         try:
@@ -175,6 +178,9 @@ class _Connection(asyncio.Protocol):
         if raw is None:
             return self.close()  # nothing was asked
         raw.reads.append((time.perf_counter(), data))
+        self._size += len(data)
+        if self._size > _MAX_BYTES:
+            return self._end(raw, "badstream", f"more than {_MAX_BYTES} bytes in one answer")
         if not self._framing:
             self._learn(raw)
         if self._over(raw):

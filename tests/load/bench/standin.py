@@ -196,6 +196,12 @@ def plain(index: int, request: Mapping[str, Any]) -> Script:
     return Script((Step(0.02, (ROLE,)), *paced(0.08, 0.01, [WORD] * tokens)), tokens, finish="length")
 
 
+def quick(index: int, request: Mapping[str, Any]) -> Script:
+    """As many tokens as were asked for, in a moment."""
+    tokens = int(request.get("max_tokens", 8))
+    return Script(paced(0.01, 0.005, [WORD] * tokens), tokens, finish="length")
+
+
 def merged(index: int, request: Mapping[str, Any]) -> Script:
     return Script(paced(0.1, 0.03, [WORD] * 42, per_write=3), 42)
 

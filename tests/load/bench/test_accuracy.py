@@ -33,7 +33,7 @@ SLACK_OF_LAG = (0.0, 0.0, 2.0)
 def test_measured_figures_agree_with_the_servers_own_log(scenario: str) -> None:
     for slack in SLACK_OF_LAG:
         with stand_in(scenario) as url:
-            run = measured(url, concurrency=2, requests=8)
+            run = measured(url, concurrency=3, requests=6)
             slack_ms = slack * run.client.lag_p99_ms
             wrong = [
                 str(figure) for figure in figures(run.records, log_of(url)) if not figure.agrees(slack_ms)

@@ -12,7 +12,7 @@ import pytest
 
 from runbook.load.bench import BenchResult
 from runbook.load.bench.cli import add_arguments, run
-from tests.load.bench.standin import Script, StandIn, failing, plain
+from tests.load.bench.standin import Script, StandIn, failing, quick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ SMALL = [
 @pytest.fixture
 def server() -> Iterator[str]:
     """A stand-in in a thread of its own, that wants the key `k`."""
-    with serving(StandIn(plain, extra={"/server_info": INFO}, key="k")) as url:
+    with serving(StandIn(quick, extra={"/server_info": INFO}, key="k")) as url:
         yield url
 
 
@@ -154,6 +154,13 @@ def test_a_model_that_is_not_served_is_a_usage_error(capsys: pytest.CaptureFixtu
     with serving(StandIn(other)) as url:
         assert bench(url, model="misspelt") == 2
     assert "asked for --model misspelt" in capsys.readouterr().err
+
+
+def test_a_model_that_the_list_does_not_hold_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    models = json.dumps({"data": [{"id": "deepseek-v4-flash"}]})
+    with serving(StandIn(quick, extra={"/v1/models": models})) as url:
+        assert bench(url, model="misspelt") == 2
+    assert "serves deepseek-v4-flash; asked for --model misspelt" in capsys.readouterr().err
 
 
 def test_nobody_there_is_inconclusive_and_one_line(capsys: pytest.CaptureFixture[str]) -> None:

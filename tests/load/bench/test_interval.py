@@ -58,7 +58,9 @@ def test_the_smallest_detectable_loss_is_that_of_the_textbook() -> None:
     scale = 0.02 / (math.sqrt(sum((math.log(v) - sum(map(math.log, spread)) / 5) ** 2 for v in spread) / 4))
     arm = [100 * math.exp(math.log(v) * scale) for v in spread]
     found = ratio_interval(arm, arm, start_cv=0)
-    assert found.detectable == pytest.approx(1 - math.exp(-(1.8595 + 0.8889) * 0.02 * math.sqrt(2 / 5)), rel=1e-3)
+    assert found.detectable == pytest.approx(
+        1 - math.exp(-(1.8595 + 0.8889) * 0.02 * math.sqrt(2 / 5)), rel=1e-3
+    )
 
 
 def _arm(chance: random.Random, *, repeats: int, cv: float, start: float) -> list[float]:

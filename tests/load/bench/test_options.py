@@ -57,6 +57,9 @@ def test_levels_come_from_concurrencies_or_from_a_rate(options: list[str], level
         (["--slo", "soon"], "--slo"),
         (["--api-key-env", "KEY"], "KEY is not set"),
         (["--base-url", "h:1"], "--base-url"),
+        (["--base-url", "http://"], "--base-url"),
+        (["--base-url", "http://h:port"], "--base-url"),
+        (["--base-url", "ftp://h"], "--base-url"),
     ],
 )
 def test_what_makes_no_sense_is_named(options: list[str], named: str) -> None:

@@ -82,6 +82,7 @@ def test_without_usage_an_event_is_counted_as_a_token() -> None:
         ((delta(content="a"), b"data: [DONE]\n\n"), "cut"),
         ((delta(content="a"), data({"error": {"message": "no"}})), "streamerror"),
         ((b"data: {broken\n\n",), "badstream"),
+        ((b"data: " + b"[" * 100_000 + b"\n\n",), "badstream"),
         ((finish("stop"),), "empty"),
         ((), "cut"),
     ],
@@ -151,3 +152,9 @@ def test_a_record_survives_json() -> None:
     assert RequestRecord.from_json(json.loads(json.dumps(request().to_json()))) == request(
         arrivals=tuple(round(stamp, 6) for stamp in request().arrivals)
     )
+
+
+def test_a_servers_words_reach_no_terminal_as_commands() -> None:
+    found = read(data({"choices": []}), failure="http 500", detail="\x1b[2J\nboom" + "x" * 900)
+    assert found.detail.startswith("·[2J·boom")
+    assert len(found.detail) == 200

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from runbook.load.bench.prompts import fitted, prompts
+from runbook.load.bench.prompts import prompts
 
 
 def test_every_request_of_every_run_starts_with_its_own_nonce() -> None:
@@ -37,11 +35,10 @@ def test_a_tokenizer_makes_the_length_exact(tokens: int) -> None:
     def count(text: str) -> int:  # a tokenizer that needs two tokens for every fourth letter group
         return len(text.split()) + len(text) // 40 % 2
 
-    assert count(fitted(prompts("r", tokens), "x", tokens, count)) == tokens
+    assert count(prompts("r", tokens, count=count).prompt("x")) == tokens
 
 
 def test_a_fitted_prompt_keeps_its_nonce() -> None:
-    made = prompts("r", 100)
-    assert fitted(made, "x", 60, lambda text: len(text.split())).startswith(
-        replace(made, words=1).prompt("x")
-    )
+    plain, exact = prompts("r", 100), prompts("r", 100, count=lambda text: len(text.split()))
+    assert exact.prompt("x")[:17] == plain.prompt("x")[:17]
+    assert len(exact.prompt("x").split()) == 100
