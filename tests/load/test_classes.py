@@ -28,7 +28,7 @@ def test_every_judge_has_a_damage_a_place_and_a_severity() -> None:
 @pytest.mark.parametrize("kind", sorted(DAMAGES))
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_injected_class_is_detected_as_itself(kind: str, seed: int) -> None:
-    cards = table(seed, sessions=2, rows=12, ctx=40)
+    cards = table(seed, sessions=2, rows=6, ctx=20)
     victim, round_number = cards.rng.randrange(2), cards.rng.randrange(1, 3)
     records = [cards.play(script, damaged(cards, kind, victim, round_number)) for script in cards.scripts]
     unclean = [record for record in records if not record.clean]
@@ -48,6 +48,6 @@ def test_clean_sessions_have_no_defect(seed: int) -> None:
 
 
 def test_one_damaged_session_of_eighty_is_found() -> None:
-    cards = table(5, sessions=80, rounds=3)
+    cards = table(5, sessions=80, rounds=2, rows=6, ctx=20)
     records = [cards.play(script, damaged(cards, "badvalue", 41, 2)) for script in cards.scripts]
     assert [record.session for record in records if record.corrupt] == [41]
