@@ -6,6 +6,7 @@ The configuration is asked once a hop, since `ssh -G` leaves jump hosts, tokens 
 from __future__ import annotations
 
 import getpass
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ _HOPS_LIMIT = 8
 class Hop:
     """One login on the way. `alias` is the name it was asked for, `host` where it really is.
 
+    `agent` is the agent's socket; with `only_keys` it speaks for the keys named here alone.
+
     `known_as` is the name its key is filed under. `known_hosts` stand in order, the first is the one added to.
     """
 
@@ -38,7 +41,8 @@ class Hop:
     port: int
     user: str
     keys: tuple[Path, ...] = ()
-    agent: bool = True
+    agent: str | None = None
+    only_keys: bool = False
     known_as: str = ""
     known_hosts: tuple[Path, ...] = ()
     proxy_command: str | None = None
@@ -60,7 +64,7 @@ def hops(target: SshTarget) -> tuple[Hop, ...]:
 
 def _explicit(hop: Hop, target: SshTarget) -> Hop:
     """What the host file says counts more than any configuration."""
-    return replace(hop, keys=(Path(target.key).expanduser(),), agent=False) if target.key else hop
+    return replace(hop, keys=(Path(target.key).expanduser(),), only_keys=True) if target.key else hop
 
 
 def _with_known_hosts(hop: Hop, target: SshTarget) -> Hop:
@@ -123,7 +127,8 @@ def parse(options: Mapping[str, Sequence[str]], address: str, home: Path) -> Hop
         port=port,
         user=user,
         keys=_keys(options, tokens, home),
-        agent=_one(options, "identitiesonly", "no") != "yes",
+        agent=_agent(_one(options, "identityagent", "SSH_AUTH_SOCK"), tokens, home),
+        only_keys=_one(options, "identitiesonly", "no") == "yes",
         known_as=_one(options, "hostkeyalias", host),
         known_hosts=_known_hosts(options, tokens, home),
         proxy_command=_none(expand(_one(options, "proxycommand", "none"), tokens)),
@@ -140,6 +145,13 @@ def _keys(options: Mapping[str, Sequence[str]], tokens: Mapping[str, str], home:
     named = options.get("identityfile") or [f"~/.ssh/{name}" for name in _DEFAULT_KEYS]
     paths = (_path(expand(name, tokens), home) for name in named)
     return tuple(dict.fromkeys(path for path in paths if path.is_file()))
+
+
+def _agent(named: str, tokens: Mapping[str, str], home: Path) -> str | None:
+    """The socket of the agent: `none`, a variable that holds it, or a path."""
+    if named == "SSH_AUTH_SOCK" or named.startswith("$"):
+        return os.environ.get(named.strip("${}")) or None
+    return None if named.lower() == "none" else str(_path(expand(named, tokens), home))
 
 
 def _known_hosts(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING, Any
 
 import paramiko
+from paramiko.agent import AgentSSH
 from paramiko.auth_strategy import AuthSource, AuthStrategy, InMemoryPrivateKey
 
 if TYPE_CHECKING:
@@ -30,6 +32,24 @@ class KeyFile(AuthSource):
         return transport.auth_publickey(self.username, key)
 
 
+class Agent(AgentSSH):
+    """The agent behind a socket; without one, or where nobody answers, it has no keys."""
+
+    def __init__(self, path: str | None) -> None:
+        super().__init__()
+        if path is None:
+            return
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(path)
+            self._connect(connection)  # type: ignore[attr-defined] (the stubs leave out what Agent itself calls)
+        except (OSError, paramiko.SSHException):
+            connection.close()
+
+    def close(self) -> None:
+        self._close()  # type: ignore[attr-defined]
+
+
 class Identities(AuthStrategy):
     """The sources of one login, tried in order; `refusal` words what came of it. The agent is open until the end."""
 
@@ -38,7 +58,7 @@ class Identities(AuthStrategy):
         self._hop = hop
         self._ask = ask
         self._tried: list[str] = []
-        self._agent: paramiko.Agent | None = None
+        self._agent = Agent(hop.agent)
 
     def __enter__(self) -> Identities:
         return self
@@ -46,8 +66,7 @@ class Identities(AuthStrategy):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._agent is not None:
-            self._agent.close()
+        self._agent.close()
 
     def get_sources(self) -> Iterator[AuthSource]:
         for key in self._agent_keys():
@@ -71,9 +90,8 @@ class Identities(AuthStrategy):
 
     def _agent_keys(self) -> list[paramiko.AgentKey]:
         """The agent's keys; where the configuration wants only named ones, those that are among the files."""
-        self._agent = paramiko.Agent()
         keys = list(self._agent.get_keys())
-        if self._hop.agent:
+        if not self._hop.only_keys:
             return keys
         named = {public_key(path) for path in self._hop.keys}
         return [key for key in keys if key.get_base64() in named]

@@ -42,6 +42,7 @@ class RemoteWire:
         self._channel = started.channel
         self._ping_every_s, self._silence_s, self._clock = ping_every_s, silence_s, clock
         self._ids = itertools.count(1)
+        self._awaited = {0}  # the helper's first word comes unasked
         self._answers: dict[int, Any] = {}
         self._arrived = threading.Condition()
         self._sending = threading.Lock()
@@ -70,6 +71,7 @@ class RemoteWire:
         with self._sending:
             if self._lost is not None:
                 raise self._gone(name)
+            self._awaited.add(document["id"])
             try:
                 self._channel.sendall(frames.encode(document))
             except BROKEN:
@@ -81,6 +83,7 @@ class RemoteWire:
             self._arrived.wait_for(
                 lambda: number in self._answers or self._lost is not None, timeout=deadline_s
             )
+            self._awaited.discard(number)
             if number in self._answers:
                 return self._answers.pop(number)
         if self._lost is None:
@@ -113,9 +116,17 @@ class RemoteWire:
     def _take(self, documents: list[Any]) -> None:
         with self._arrived:
             self._heard_at = self._clock()
-            # An answer nobody waits for is a ping's: it only says that the helper lives.
-            self._answers.update({one["id"]: one for one in documents if one["id"] >= 0})
+            for one in documents:
+                self._keep(one)
             self._arrived.notify_all()
+
+    def _keep(self, answer: Any) -> None:
+        """Keep an answer somebody waits for; a ping's only says that the helper lives."""
+        if not isinstance(answer, dict) or not answer.keys() & {"ok", "error"}:
+            raise frames.FrameError("the host sent something that is no answer")
+        number = answer.get("id")
+        if isinstance(number, int) and number in self._awaited:
+            self._answers[number] = answer
 
     def _ending(self) -> str:
         """Why the channel ended: the helper's exit and last words, or nothing at all, which is a dead connection."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PASSWORD_FILE = "RUNBOOK_SUDO_PASSWORD_FILE"
+PASSWORD_COMMAND = "RUNBOOK_SUDO_PASSWORD_COMMAND"  # a keyring's: its first line of output is the password
+_COMMAND_S = 60.0
 # What sudo says in the C locale (sudo 1.8 to 1.9), and what it means.
 _REFUSALS = (
     (
@@ -51,15 +54,35 @@ def refusal(said: str, user: str) -> str | None:
 
 
 def password(label: str, ask: Callable[[str], str] | None) -> str:
-    """The password from the file the environment names, or from a person; UnreachableError where there is neither."""
-    named = os.environ.get(PASSWORD_FILE)
+    """The password from the file or command the environment names, or from a person; UnreachableError without any."""
+    named, command = os.environ.get(PASSWORD_FILE), os.environ.get(PASSWORD_COMMAND)
     if named:
         return _read(Path(named).expanduser())
+    if command:
+        return _told_by(command)
     if ask is not None:
         return ask(f"sudo password for {label}: ")
     raise UnreachableError(
-        f"{label}: sudo wants a password and there is nobody to ask; name a file that holds it in {PASSWORD_FILE}"
+        f"{label}: sudo wants a password and there is nobody to ask; name a file that holds it in {PASSWORD_FILE} "
+        f"or a command that prints it in {PASSWORD_COMMAND}"
     )
+
+
+def _told_by(command: str) -> str:
+    """The first line a command of the user's own prints."""
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=_COMMAND_S,
+            check=True,
+        )
+    except (subprocess.SubprocessError, OSError):
+        raise UnreachableError(
+            f"{PASSWORD_COMMAND}: the command failed, so there is no sudo password"
+        ) from None
+    return done.stdout.decode("utf-8", "replace").partition("\n")[0].rstrip("\r")
 
 
 def _read(path: Path) -> str:

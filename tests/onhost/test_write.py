@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +17,7 @@ from runbook.onhost import room, write
 from runbook.onhost.calls import Refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from runbook.ssh import InProcessWire
@@ -234,3 +238,60 @@ def test_a_path_that_is_not_absolute_and_plain_is_refused(path: str) -> None:
     with pytest.raises(Refusal) as caught:
         write.Change.parse({"path": path, "before": None, "b64": None})
     assert caught.value.kind == "invalid"
+
+
+# ------------------------------------------------------------------ a real file system without room
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 KB with a script in it; only root on Linux can mount one."""
+    if os.geteuid() != 0 or sys.platform != "linux":
+        pytest.skip("only root on Linux mounts file systems")
+    root = tmp_path / "small"
+    root.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(root)], check=False)
+    if made.returncode != 0:
+        pytest.skip("this machine mounts nothing")
+    (root / "serve.sh").write_bytes(OLD)
+    try:
+        yield root / "serve.sh"
+    finally:
+        subprocess.run(["umount", str(root)], check=True)
+
+
+@pytest.mark.real
+def test_a_full_disk_ends_before_the_first_byte(writing: InProcessWire, small: Path) -> None:
+    fill(small.parent)
+    with pytest.raises(PreflightError, match=r"0 bytes free, \d+ needed"):
+        writing.call("files_write", changes=[change(small, OLD, NEW)])
+    assert small.read_bytes() == OLD
+
+
+@pytest.mark.real
+def test_a_disk_that_fills_while_we_write_leaves_the_old_file(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "require", lambda wanted: None)
+    fill(small.parent)
+    with pytest.raises(OSError, match="No space left on device"):
+        write.write([write.Change.parse(change(small, OLD, NEW * 1000))])
+    assert small.read_bytes() == OLD
+    assert not leftovers(small.parent)
+
+
+@pytest.mark.real
+def test_a_read_only_file_system_is_said(writing: InProcessWire, small: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(small.parent)], check=True)
+    with pytest.raises(PreflightError, match="is on a read-only file system"):
+        writing.call("files_write", changes=[change(small, OLD, NEW)])
+    state = str(small.parent / "state")
+    found = writing.call("observe", state=state, files=[str(small)], units=[], names=[], patterns=[])["disk"]
+    assert found["read_only"] == [state, str(small)]
+    assert small.read_bytes() == OLD
+
+
+def fill(directory: Path) -> None:
+    with contextlib.suppress(OSError), (directory / "filler").open("wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 4096)

@@ -121,7 +121,7 @@ def test_keys_and_known_hosts_are_found_with_tokens_and_home(
     text += f"  UserKnownHostsFile {tmp_path}/a {tmp_path}/b\n  HostKeyAlias gpus\n"
     (hop,) = hops.hops(SshTarget(address="gpu1", config=configured(tmp_path, text)))
     assert [path.name for path in hop.keys] == ["gpu1-root"]
-    assert not hop.agent
+    assert hop.only_keys
     assert hop.known_hosts[:2] == (tmp_path / "a", tmp_path / "b")
     assert hop.known_as == "gpus"
 
@@ -132,7 +132,27 @@ def test_a_target_of_its_own_reads_nothing_of_the_users(tmp_path: Path) -> None:
     assert (hop.host, hop.user, hop.port) == ("127.0.0.1", "me", 2222)
     assert hop.keys == (tmp_path / "key",)
     assert hop.known_hosts == (tmp_path / "known",)
-    assert not hop.agent
+    assert hop.only_keys
+
+
+@pytest.mark.parametrize(
+    ("named", "want"),
+    [
+        (None, "/run/agent"),
+        ("SSH_AUTH_SOCK", "/run/agent"),
+        ("none", None),
+        ("~/.1password/agent.sock", "/home/a/.1password/agent.sock"),
+        ("$MY_AGENT", "/run/mine"),
+        ("${NO_SUCH_AGENT}", None),
+    ],
+)
+def test_the_agent_is_the_one_the_configuration_names(
+    named: str | None, want: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/run/agent")
+    monkeypatch.setenv("MY_AGENT", "/run/mine")
+    options = {} if named is None else {"identityagent": [named]}
+    assert parse(options, "gpu1", Path("/home/a")).agent == want
 
 
 def test_without_ssh_fabrics_parser_reads_the_same_file(

@@ -314,9 +314,9 @@ def test_a_shell_that_hangs_is_given_up(
     from runbook.ssh.start import Start
 
     with forced(tmp_path / "hang", "echo waiting for the network home; sleep 600\n") as link:
-        start = Start(link._hop, link._transport, "python3", payload, 0.5, None)
+        start = Start(link._hop, link._transport, "python3", payload, 3.0, None)
         with pytest.raises(
-            UnreachableError, match=r"did not start within 0 s\n  waiting for the network home"
+            UnreachableError, match=r"did not start within 3 s\n  waiting for the network home"
         ):
             start.run("reading", state, become=False)
 

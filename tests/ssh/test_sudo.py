@@ -67,6 +67,16 @@ def test_the_file_comes_before_the_person(tmp_path: Path, monkeypatch: pytest.Mo
     assert sudo.password("gpu1", lambda prompt: f"typed at {prompt}") == "typed at sudo password for gpu1: "
 
 
+@pytest.mark.real
+def test_a_keyring_command_is_asked_before_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(sudo.PASSWORD_FILE, raising=False)
+    monkeypatch.setenv(sudo.PASSWORD_COMMAND, "echo 'geheim wort'; echo 'a second line'")
+    assert sudo.password("gpu1", lambda prompt: "typed") == "geheim wort"
+    monkeypatch.setenv(sudo.PASSWORD_COMMAND, "exit 3")
+    with pytest.raises(UnreachableError, match="the command failed"):
+        sudo.password("gpu1", lambda prompt: "typed")
+
+
 def test_without_either_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(sudo.PASSWORD_FILE, raising=False)
     with pytest.raises(
