@@ -42,7 +42,7 @@ class Agent(AgentSSH):
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.connect(path)
-            self._connect(connection)  # type: ignore[attr-defined] (the stubs leave out what Agent itself calls)
+            self._connect(connection)  # type: ignore[attr-defined]
         except (OSError, paramiko.SSHException):
             connection.close()
 
