@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import importlib.metadata
 import importlib.util
 import io
 import os
-import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +76,8 @@ def load_zip(cache: Path | None = None) -> LoadZip:
 
 def pack(sources: Mapping[str, Path]) -> bytes:
     """A zip of these files by archive name: equal contents give equal bytes."""
+    import zipfile  # with its compressors it costs more than the helper's payload, which every run needs
+
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name in sorted(sources):

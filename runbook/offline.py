@@ -13,7 +13,7 @@ from runbook.events import Run
 from runbook.model import Change
 from runbook.plan import Plan
 from runbook.story import Story
-from runbook.verify import configuration
+from runbook.verify import bookkeeping
 from runbook.view import View
 from runbook.work import utc_now
 
@@ -37,7 +37,7 @@ def _check_host(request: app.Request, name: str, view: View) -> dict[str, Any]:
     story = Story("hosts.check", name, "", told.steps, told.findings)
     try:
         host = app.load_host(request, name, say=told.note)
-        told.find(*configuration.book(host, None, utc_now().date()))
+        told.find(*bookkeeping.book(host, None, utc_now().date()))
     except RunbookError as error:
         story.error = error
     document = story.document()

@@ -74,7 +74,9 @@ def check(work: Work, options: Options) -> Story:
         story.plan = plans.deploy(work.host, seen)
         story.release = seen.current
         work.run.find(*configuration.drift(work.host, seen))
-        work.run.find(*configuration.book(work.host, seen, work.now().date()))
+        from runbook.verify import bookkeeping  # here, since only this page keeps the books and pays for them
+
+        work.run.find(*bookkeeping.book(work.host, seen, work.now().date()))
         if not (waiting.all_up(work) and waiting.serving_ready(work)):
             return story
         if _load_allowed(work, options):

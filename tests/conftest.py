@@ -44,6 +44,12 @@ def _guarded_sleep(sleep: Callable[[float], None]) -> Callable[[float], None]:
     return guarded
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Caches of these tests, and of the processes they start, are not the user's."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(autouse=True)
 def _stay_inside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if any(request.node.get_closest_marker(name) for name in ("real", "system")):

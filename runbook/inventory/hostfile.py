@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runbook.errors import HostFileError, UnknownHostError
+from runbook.errors import HostFileError
+from runbook.inventory.lookup import stems
 from runbook.inventory.nodes import Node, Position, Problem, Scalar, Table, merged, whereabouts, without_nulls
 from runbook.inventory.reading import SIZE_MAX_BYTES, decoded, read
 from runbook.inventory.templating import filled
@@ -14,25 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runbook.model import Host
-
-_MANUAL = "example"
-
-
-def known(hosts_dir: Path) -> tuple[str, ...]:
-    """Names of the hosts in a directory, one file each, sorted; the commented manual is none."""
-    return tuple(name for name in _stems(hosts_dir) if name != _MANUAL)
-
-
-def load(name: str, *, hosts_dir: Path, variables: Mapping[str, Any] | None = None) -> Host:
-    """The host `name` of `hosts_dir`, its profile laid under it.
-
-    `variables` fill the file's `{{ … }}` first. Raises UnknownHostError for a name without a file (a path is no
-    name), HostFileError with every problem of the file and its profile, each `path:line:column: key: text`.
-    """
-    names = known(hosts_dir)
-    if name not in names:
-        raise UnknownHostError(name, names)
-    return parse(name, hosts_dir / f"{name}.yml", variables=variables)
 
 
 def parse(name: str, path: Path, *, variables: Mapping[str, Any] | None = None) -> Host:
@@ -82,7 +64,7 @@ def _profile(over: Table, profiles: Path) -> tuple[Table | None, list[Problem]]:
     node = over.items.get("profile")
     if not isinstance(node, Scalar) or node.is_null:
         return Table({}, {}, over.at), []
-    names = _stems(profiles)
+    names = stems(profiles)
     if node.text not in names:
         from runbook.inventory.problems import suggestion
 
@@ -95,10 +77,6 @@ def _profile(over: Table, profiles: Path) -> tuple[Table | None, list[Problem]]:
         at = whereabouts(base, ("profile",), of_key=True)
         problems = [*problems, Problem(at, "profile", "a profile stands on its own; take this out")]
     return base, problems
-
-
-def _stems(directory: Path) -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in directory.glob("*.yml")))
 
 
 def _bytes(path: Path, source: str) -> bytes:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
-from runbook import flagtable, inventory, ledger, plan
-from runbook.errors import EditRefusedError
+from runbook import flagtable, plan
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from runbook.ledger import Setting
     from runbook.model import Host, Observation, Unit
 
 
@@ -45,19 +41,3 @@ def _environment(unit: Unit, seen: Observation, wanted: Mapping[str, str | None]
         Outcome.PASS,
         f"{unit.role}: {len(wanted)} variables run as planned ({state.processes.kind})",
     )
-
-
-def book(host: Host, seen: Observation | None, today: datetime.date) -> tuple[Finding, ...]:
-    """What the flag ledger reports of a host file and, where a host was observed, of its scripts and processes."""
-    settings = [] if seen is None else [setting for unit in host.units for setting in _settings(unit, seen)]
-    catalogue = ledger.parse(inventory.document(ledger.SHIPPED))
-    return tuple(ledger.findings(host, settings, catalogue=catalogue, today=today))
-
-
-def _settings(unit: Unit, seen: Observation) -> Iterator[Setting]:
-    content = seen.files[unit.script].content if unit.script else None
-    if unit.script and content is not None:
-        # What cannot be read is no assignment; the flag table says that it cannot be read.
-        with contextlib.suppress(EditRefusedError):
-            yield from ledger.of_script(unit.role, unit.script, plan.read_script(unit.script, content))
-    yield from ledger.of_processes(unit.role, seen.units[unit.name].processes)

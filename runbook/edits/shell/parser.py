@@ -11,7 +11,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,15 +126,21 @@ def shfmt() -> Path:
     for candidate in (Path(sysconfig.get_path("scripts")) / name, Path(sys.executable).parent / name):
         if candidate.exists():
             return candidate
-    try:
-        files = metadata.files("shfmt-py") or []
-    except metadata.PackageNotFoundError:
-        files = []
-    recorded = [Path(os.fspath(file.locate())) for file in files if file.name == name]
-    found = next((path for path in recorded if path.exists()), None) or shutil.which(name)
+    found = _recorded(name) or shutil.which(name)
     if found is None:
         raise EditRefusedError("no shell parser found; install the package shfmt-py")
     return Path(found)
+
+
+def _recorded(name: str) -> Path | None:
+    from importlib import metadata  # it costs more than a parse, and is rarely asked
+
+    try:
+        files = metadata.files("shfmt-py") or []
+    except metadata.PackageNotFoundError:
+        return None
+    recorded = [Path(os.fspath(file.locate())) for file in files if file.name == name]
+    return next((path for path in recorded if path.exists()), None)
 
 
 def _decodable(source: bytes) -> bytes:

@@ -1,0 +1,52 @@
+"""Hosts that were checked before: the schema costs more than logging in, and a file nobody touched is as right as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runbook import model, usercache
+from runbook.model import Host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MOST = 64
+
+
+def path_of(name: str, hosts_dir: Path, variables: Mapping[str, Any] | None) -> Path:
+    """Where the Host of these very bytes is kept: host file, profiles, variables, and the code that reads them."""
+    digest = hashlib.sha256(
+        json.dumps([name, str(hosts_dir), variables], sort_keys=True, default=str).encode()
+    )
+    for part in _inputs(name, hosts_dir):
+        digest.update(hashlib.sha256(part).digest())
+    return usercache.directory() / "hosts" / f"{digest.hexdigest()}.pickle"
+
+
+def _inputs(name: str, hosts_dir: Path) -> Iterator[bytes]:
+    for path in (hosts_dir / f"{name}.yml", *sorted((hosts_dir / "profiles").glob("*.yml"))):
+        yield path.name.encode("utf-8", "surrogateescape")
+        yield path.read_bytes()
+    for code in (Path(model.__file__), *sorted(Path(__file__).parent.glob("*.py"))):
+        status = code.stat()
+        yield f"{code.name} {status.st_size} {status.st_mtime_ns}".encode()
+
+
+def read(path: Path) -> Host | None:
+    """The kept Host, None where there is none that can be trusted and read."""
+    content = usercache.read(path)
+    if content is None:
+        return None
+    try:
+        host = pickle.loads(content)
+    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError):
+        return None
+    return host if isinstance(host, Host) else None
+
+
+def keep(path: Path, host: Host) -> None:
+    usercache.keep(path, pickle.dumps(host), most=MOST)

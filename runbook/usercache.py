@@ -1,0 +1,43 @@
+"""Files of the user's cache directory: things that can be made again, kept so that the next run need not."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+
+def directory() -> Path:
+    """`$XDG_CACHE_HOME/runbook`, by default in ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "runbook"
+
+
+def read(path: Path) -> bytes | None:
+    """A kept file; None where there is none, or where somebody else could have written it."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+            return file.read() if _ours(os.fstat(file.fileno())) and _ours(path.parent.stat()) else None
+    except OSError:
+        return None
+
+
+def keep(path: Path, content: bytes, *, most: int) -> None:
+    """Keep a file, and of those with its suffix the `most` youngest. A cache that cannot be written stops nobody."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh.write_bytes(content)
+        fresh.chmod(0o600)
+        fresh.replace(path)
+        _prune(path, most)
+
+
+def _prune(path: Path, most: int) -> None:
+    kept = sorted(path.parent.glob(f"*{path.suffix}"), key=lambda found: found.stat().st_mtime)
+    for old in kept[:-most]:
+        old.unlink(missing_ok=True)
+
+
+def _ours(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
