@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -55,12 +54,10 @@ def start_daemon(lab: LabState) -> int:
 
 def _first_word(lab: LabState, log: IO[bytes]) -> bytes:
     command = [sys.executable, "-m", "runbook.lab.daemon", str(lab.root)]
-    environ = {**os.environ, "PYTHONPATH": str(package_home())}
     try:
         return subprocess.run(
             command,
-            cwd=package_home(),
-            env=environ,
+            cwd=package_home(),  # where -m finds us
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -32,12 +32,6 @@ def package_home() -> Path:
     return Path(runbook.__file__).resolve().parent.parent
 
 
-def templates() -> Path:
-    """Beside the package in a checkout, inside it in a wheel."""
-    beside = package_home() / "templates"
-    return beside if beside.is_dir() else Path(runbook.__file__).resolve().parent / "_data" / "templates"
-
-
 def lay(lab: LabState) -> None:
     """Write every file of the before state; a file is replaced whole."""
     for laid in files(lab):
@@ -63,25 +57,21 @@ def files(lab: LabState) -> Iterator[Laid]:
 
 
 def render(template: str, lab: LabState, script: Path) -> str:
-    """One template with the lab's values; an unknown name in it is an error."""
-    import jinja2
+    """One template with the lab's values."""
+    from runbook.edits import template as templates  # Jinja2, which only a first use needs
 
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(templates()),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        autoescape=False,
-    )
-    environment.filters["sh"] = lambda value: shlex.quote(str(value))
-    environment.filters["unit"] = _unit_word
-    return environment.get_template(template).render(
-        lab=lab.variables(), script=script, home=package_home(), tokenizer=tokenizer(), router=router_module()
-    )
+    variables = {
+        "lab": lab.variables(),
+        "script_word": _unit_word(script),
+        "home": package_home(),
+        "tokenizer": tokenizer(),
+        "router": router_module(),
+    }
+    return templates.render(template, variables)
 
 
 def _unit_word(value: object) -> str:
-    """A value as one word of a unit file's ExecStart= or Environment=."""
+    """A value as one word of a unit file's ExecStart=."""
     text = str(value).replace("%", "%%").replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"' if text != str(value) or any(char.isspace() or char == "'" for char in text) else text
 
