@@ -18,6 +18,7 @@ import http.server
 import itertools
 import socket
 import statistics
+import sys
 import tempfile
 import threading
 import time
@@ -36,8 +37,11 @@ if TYPE_CHECKING:
 
     from runbook.model import SshTarget
     from runbook.ssh import Wire
+    from runbook.ssh.link import Link
 
 Steps = dict[str, float]
+# Debian's bash reads ~/.bashrc for a command over SSH unless it is a shell within a shell; that time is not ours.
+NO_RC_FILES = {"SHLVL": "5"}
 
 
 @contextlib.contextmanager
@@ -109,7 +113,7 @@ def wire_steps(target: SshTarget, root: Path, payload: bytes, url: str) -> Steps
     state = str(root / "state")
     link = watch.time("connect", lambda: ssh.connect(target, timeout_s=60))
     with link:
-        wire = watch.time("start the helper", lambda: link.open_wire("writing", payload=payload, state=state))
+        wire = watch.time("start the helper", lambda: start(link, payload, state))
         files = [root / "prefill.sh", root / "decode.sh"]
         watch.time("observe", lambda: observe(wire, state, files))
         watch.time("lock", lambda: wire.call("lock", state=state, holder={"who": "benchmark"}))
@@ -118,6 +122,10 @@ def wire_steps(target: SshTarget, root: Path, payload: bytes, url: str) -> Steps
         watch.time("GET through the tunnel", lambda: Tunnel(link).get(url, deadline_s=60))
         watch.time("close the wire", wire.close)
     return watch.steps
+
+
+def start(link: Link, payload: bytes, state: str) -> Any:
+    return link.open_wire("writing", payload=payload, state=state, python=sys.executable)
 
 
 def observe(wire: Wire, state: str, files: list[Path]) -> Any:
@@ -180,17 +188,12 @@ def web() -> Iterator[str]:
         running.shutdown()
 
 
-def bare_shell(root: Path) -> Path:
-    """A login shell without this user's rc files, whose time is not ours."""
-    return sshd.script(root / "shell", 'exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"\n')
-
-
 def measure(repeats: int, round_trip_s: float) -> str:
     """The whole table."""
     payload = bundle.helper_payload()
     with (
         tempfile.TemporaryDirectory() as name,
-        sshd.serving(Path(name, "sshd"), force=str(bare_shell(Path(name)))) as server,
+        sshd.serving(Path(name, "sshd"), environment=NO_RC_FILES) as server,
         relay(server.port, round_trip_s / 2) as port,
         web() as url,
     ):
