@@ -11,10 +11,8 @@ import argparse
 import asyncio
 import contextlib
 import json
-import multiprocessing
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +21,7 @@ from runbook.load.bench.measure import closed_loop
 from runbook.load.bench.metrics import latencies
 from runbook.load.bench.parse import record
 from runbook.load.bench.plan import Slot
+from runbook.load.bench.processes import processes as client_processes
 from runbook.load.bench.prompts import prompts
 from runbook.load.bench.senders import httpx_sender
 from runbook.load.bench.settings import Settings
@@ -118,10 +117,7 @@ async def measured(url: str, streams: int, processes: int) -> SlotRun:
     settings = Settings(url, Workload("m", (streams,), 20, TOKENS), processes=processes)
     slot = Slot(streams, 0, streams, 1.0)
     async with open_client(url, connections=8) as client:
-        if processes == 1:
-            return await run_slot(client, settings, prompts("run", 20), slot)
-        with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-            await run_slot(client, settings, prompts("warm", 20), slot, pool=pool)
+        with client_processes(processes) as pool:
             return await run_slot(client, settings, prompts("run", 20), slot, pool=pool)
 
 

@@ -76,7 +76,7 @@ def _report(args: argparse.Namespace, bench: Bench, comparison: Comparison | Non
         sys.stdout.write(json.dumps({"event": "result", "result": document}) + "\n")
     else:
         plain = not _unicode(sys.stdout)
-        lines = [*result_lines(result, ascii_only=plain), *(finding.message for finding in result.findings)]
+        lines = result_lines(result, ascii_only=plain)
         lines += comparison_lines(comparison, ascii_only=plain) if comparison else []
         sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()

@@ -43,7 +43,7 @@ class BenchPlan:
         sizes: dict[int, Slot] = {slot.concurrency: slot for slot in self.slots}
         repeats = 1 + max((slot.repeat for slot in self.slots), default=0)
         levels = ", ".join(f"{_cap(level)}: {_amount(slot)}" for level, slot in sorted(sizes.items()))
-        budget = "no budget" if self.budget_s is None else f"budget {self.budget_s:.0f} s"
+        budget = "no budget" if self.budget_s is None else f"{self.budget_s:.0f} s of the budget left"
         lines = [
             f"{repeats} repeats, interleaved; a repeat is {levels}; about {self.expected_s:.0f} s ({budget})"
         ]

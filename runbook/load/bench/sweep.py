@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
 import secrets
 import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +12,7 @@ from runbook.load.bench.fingerprint import fingerprint
 from runbook.load.bench.judge import findings
 from runbook.load.bench.plan import BenchPlan, Slot, plan_by_budget, plan_by_duration, plan_by_number
 from runbook.load.bench.preflight import preflight
+from runbook.load.bench.processes import processes
 from runbook.load.bench.prompts import Prompts, prompts
 from runbook.load.bench.result import BenchResult
 from runbook.load.bench.server import server_facts
@@ -24,7 +22,7 @@ from runbook.load.client import open_client
 from runbook.load.outcome import worst
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from concurrent.futures import Executor
 
     import httpx
@@ -66,7 +64,7 @@ async def run_bench(settings: Settings, say: Say) -> Bench:
         )
         for line in plan.lines():
             say(line, expected_s=plan.expected_s)
-        with _pool(settings.processes) as pool:
+        with processes(settings.processes) as pool:
             runs = await _run(client, settings, made, plan, say, pool)
     measured = levels(runs, settings)
     found = findings(measured)
@@ -139,20 +137,11 @@ async def _run(
 
         def told(done: int, sent: int, where: str = where, slot: Slot = slot) -> None:
             elapsed = time.perf_counter() - started
+            counts = f"{done} of {slot.requests or sent} requests, " if sent else ""
             say(
-                f"{where}: {done} of {slot.requests or sent} requests, {elapsed:.0f} of {plan.expected_s:.0f} s",
+                f"{where}: {counts}{elapsed:.0f} of {plan.expected_s:.0f} s",
                 concurrency=slot.concurrency, repeat=slot.repeat, done=done, sent=sent, elapsed_s=elapsed,
             )  # fmt: skip
 
         runs.append(await run_slot(client, settings, made, slot, told, pool))
     return runs
-
-
-@contextlib.contextmanager
-def _pool(processes: int) -> Iterator[Executor | None]:
-    """Processes for the load, or none: then this one sends it."""
-    if processes == 1:
-        yield None
-        return
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield pool

@@ -246,7 +246,7 @@ def flood(index: int, request: Mapping[str, Any]) -> Script:
 
 SCENARIOS = {
     scenario.__name__: scenario
-    for scenario in (plain, merged, fat, reasoning, tools, slow_first, failing, stalled, flood)
+    for scenario in (plain, quick, merged, fat, reasoning, tools, slow_first, failing, stalled, flood)
 }
 
 

@@ -38,13 +38,13 @@ def test_the_plan_says_what_it_will_do_and_how_long_it_takes() -> None:
     plan = plan_by_budget({1: 2.0, 8: 3.0}, repeats=5, budget_s=60)
     assert plan.lines() == [
         "5 repeats, interleaved; a repeat is concurrency 1: 3 requests, concurrency 8: 16 requests; "
-        "about 60 s (budget 60 s)"
+        "about 60 s (60 s of the budget left)"
     ]
 
 
 def test_a_budget_that_is_too_short_is_said() -> None:
     lines = plan_by_budget({80: 20.0}, repeats=5, budget_s=30).lines()
-    assert "about 100 s (budget 30 s)" in lines[0]
+    assert "about 100 s (30 s of the budget left)" in lines[0]
     assert "too short" in lines[1]
 
 

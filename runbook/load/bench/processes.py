@@ -1,0 +1,40 @@
+"""Client processes that share a load, where one event loop is not enough."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING
+
+from runbook.load.bench import drive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
+    from multiprocessing.synchronize import Barrier
+
+_START_S = 60.0
+
+
+@contextlib.contextmanager
+def processes(number: int) -> Iterator[Executor | None]:
+    """`number` processes that are all up when the block starts; None for one: then this process sends by itself."""
+    if number == 1:
+        yield None
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(
+        number, mp_context=context, initializer=_meet, initargs=(context.Barrier(number),)
+    ) as pool:
+        list(pool.map(_present, range(number)))
+        yield pool
+
+
+def _meet(barrier: Barrier) -> None:
+    barrier.wait(_START_S)
+
+
+def _present(index: int) -> str:
+    """Says nothing but that this process is up, with what it needs imported."""
+    return drive.__name__
