@@ -216,8 +216,11 @@ class _Draft:
         call = self._calls.setdefault(index, _DraftCall(index, _Pieces(f"call {index}")))
         function = part.get("function")
         function = function if isinstance(function, dict) else {}
-        call.id = self._same(call.id, part.get("id"), f"call {index}: id", offset)
-        call.name = self._same(call.name, function.get("name"), f"call {index}: name", offset)
+        # Some servers repeat id and name in every delta; none may change them.
+        if (new := part.get("id")) and new != call.id:
+            call.id = self._first(call.id, new, index, offset)
+        if (new := function.get("name")) and new != call.name:
+            call.name = self._first(call.name, new, index, offset)
         if arguments := function.get("arguments"):
             text = arguments if isinstance(arguments, str) else json.dumps(arguments)
             call.arguments.add(text, offset)
@@ -229,12 +232,10 @@ class _Draft:
             return known[-1]
         return len(self._calls) if call else self._last_index
 
-    def _same(self, known: str | None, new: object, what: str, offset: int) -> str | None:
-        """The value an index has; some servers repeat it in every delta, none may change it."""
-        if not new:
-            return known
-        if known is not None and known != new:
-            self.problem("merged", f"{what} {known!r}, then {str(new)!r}", offset)
+    def _first(self, known: str | None, new: object, index: int, offset: int) -> str:
+        """The value an index keeps: the first it had."""
+        if known is not None:
+            self.problem("merged", f"call {index}: {known!r}, then {str(new)!r}", offset)
             return known
         return str(new)
 
