@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import importlib.util
 import io
-import os
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from runbook import usercache
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -66,11 +66,14 @@ def _modules(directory: Path, package: str) -> Iterator[tuple[str, str]]:
 def load_zip(cache: Path | None = None) -> LoadZip:
     """The load generator with everything it imports, built once for a set of sources and then read from the cache.
 
-    `cache` is the directory that keeps it, by default `$XDG_CACHE_HOME/runbook`.
+    `cache` is the directory that keeps it, by default the user's own.
     """
     sources = dict(_load_sources())
-    kept = (cache or _user_cache()) / f"load-{_stamp(sources)}.zip"
-    content = kept.read_bytes() if kept.is_file() else _keep(kept, pack(sources))
+    path = (cache or usercache.directory()) / f"load-{_stamp(sources)}.zip"
+    content = usercache.read(path)
+    if content is None:
+        content = pack(sources)
+        usercache.keep(path, content, most=KEPT)
     return LoadZip(hashlib.sha256(content).hexdigest(), content)
 
 
@@ -122,28 +125,6 @@ def _stamp(sources: Mapping[str, Path]) -> str:
         for name, path in sorted(sources.items())
     )
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-
-
-def _user_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "runbook"
-
-
-def _keep(path: Path, content: bytes) -> bytes:
-    """Keep an archive for the next run; a cache that cannot be written is no reason to stop."""
-    fresh = path.with_suffix(f".{os.getpid()}.new")
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh.write_bytes(content)
-        fresh.replace(path)
-        _prune(path.parent)
-    return content
-
-
-def _prune(directory: Path) -> None:
-    """Drop the oldest archives; every change of the sources makes a new one."""
-    kept = sorted(directory.glob("load-*.zip"), key=lambda path: path.stat().st_mtime)
-    for old in kept[:-KEPT]:
-        old.unlink(missing_ok=True)
 
 
 def send_load(wire: Caller, state: str, archive: LoadZip | None = None) -> str:
