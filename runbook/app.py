@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import importlib
 import json
 import os
 import socket
 import sys
+import threading
 import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import audit, bundle, inventory, releases, rollout, ssh, tunnel
+from runbook import audit, bundle, inventory, releases, ssh, tunnel
 from runbook.errors import RunbookError, UsageError
 from runbook.events import Run
 from runbook.interrupt import Interrupt
-from runbook.rollout import Options
+from runbook.options import Options
 from runbook.story import Story
 from runbook.view import View
 from runbook.work import Work, utc_now
@@ -38,14 +40,6 @@ MODES: Mapping[str, Mode] = {
     "verify": "running",
     "deploy": "writing",
     "rollback": "writing",
-}
-ACTIONS: Mapping[str, Callable[[Work, Options], Story]] = {
-    "plan": rollout.plan,
-    "deploy": rollout.deploy,
-    "verify": rollout.check,
-    "rollback": rollout.rollback,
-    "status": rollout.status,
-    "releases": rollout.list_releases,
 }
 ASKING = ("deploy", "rollback")
 # When several hosts or reasons apply, the first of these wins (README, exit codes).
@@ -122,7 +116,9 @@ def _one(request: Request, name: str, view: View, listeners: Sequence[Listener])
     rollout_id = releases.new_id(utc_now())
     try:
         with interrupt.listening(), _work(request, name, told, rollout_id, interrupt, view) as work:
-            story = ACTIONS[request.action](work, request.options)
+            from runbook import pages
+
+            story = pages.PAGES[request.action](work, request.options)
             _mirror(work, request, story)
     except (RunbookError, KeyboardInterrupt) as error:
         story = Story(request.action, name, rollout_id, told.steps, told.findings, error=error)
@@ -141,6 +137,8 @@ def _work(
     host = load_host(request, name, say=told.note)
     mode: Mode = "reading" if request.options.dry_run else MODES[request.action]
     ask = view.secret if view.interactive else None
+    # Importing the pages costs about as long as the host takes to answer: the two go side by side.
+    threading.Thread(target=importlib.import_module, args=("runbook.pages",), daemon=True).start()
     with contextlib.ExitStack() as stack:
         with told.step(f"connect {host.ssh.address}"):
             link = stack.enter_context(ssh.connect(host.ssh, accept_new=request.accept_new, ask=ask))

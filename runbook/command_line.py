@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from runbook import app, offline
 from runbook.app import Request
 from runbook.errors import UsageError
-from runbook.rollout import Options
+from runbook.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runbook import plan as plans
@@ -18,19 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runbook.model import Observation, Release
+    from runbook.options import Options
     from runbook.plan import Plan
     from runbook.work import Work
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the operator chose. `load` None: as the host's `traffic` says."""
-
-    dry_run: bool = False
-    skip_validation: bool = False
-    load: bool | None = None
-    to: str | None = None
-    force: bool = False
 
 
 def plan(work: Work, options: Options) -> Story:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from runbook import __version__
 from runbook.errors import RunbookError
+from runbook.measured import Measured
 from runbook.verdict import Finding, Outcome, worst
-from runbook.verify.loading import Measured
 
 if TYPE_CHECKING:
     import datetime

@@ -231,6 +231,10 @@ class FakeHost:
         self.jobs.clear()
         return {"exit": -15}
 
+    def _audit_read(self, state: str, after: int) -> dict[str, Any]:
+        numbered = [{**record, "seq": seq} for seq, record in enumerate(self.audit, 1)]
+        return {"records": [json.dumps(record) for record in numbered if record["seq"] > after]}
+
     def _audit_append(self, state: str, record: dict[str, Any]) -> dict[str, Any]:
         self.audit.append(record)
         return {"seq": len(self.audit), "hash": f"{len(self.audit):064x}"}

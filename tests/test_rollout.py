@@ -9,7 +9,7 @@ from runbook import rollout
 from runbook.errors import InterruptedByOperator
 from runbook.events import Event, Run
 from runbook.model import Policy, Sessions
-from runbook.rollout import Options
+from runbook.options import Options
 from runbook.work import Work
 from tests.building import DECODE, OVERLAP, TOPK, host
 from tests.fakehost import FakeHost, RunningUnit, sessions_result
@@ -345,3 +345,24 @@ def a_deployed() -> FakeHost:
     fake = a_host()
     deploy(fake)
     return fake
+
+
+def test_the_next_deploy_records_what_an_interrupted_one_could_not() -> None:
+    fake = a_host(inflight={"rollout": "lost", "who": "ann@laptop", "since": "2026-01-01T00:00:00+00:00",
+                            "step": "write", "parent": None})  # fmt: skip
+    deploy(fake)
+    owed, ours = fake.audit
+    assert (owed["id"], owed["action"], owed["outcome"], owed["operator"]) == (
+        "lost",
+        "deploy",
+        "error",
+        {"who": "ann@laptop"},
+    )
+    assert owed["recorded_by"] == ours["id"]
+    assert "write" in owed["error"]
+
+
+def test_an_interrupted_rollout_that_wrote_its_own_record_is_not_recorded_twice() -> None:
+    fake = a_host(audit=[{"id": "stopped"}], inflight={"rollout": "stopped", "step": "write back"})
+    deploy(fake)
+    assert [record["id"] for record in fake.audit] == ["stopped", "rollout-1"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from runbook.errors import MeasureError
@@ -15,18 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runbook.events import Step
+    from runbook.measured import Measured
     from runbook.model import Release, Validation
     from runbook.verify.waiting import Watch
     from runbook.work import Work
-
-
-@dataclass
-class Measured:
-    """Result documents of the load that ran, filled as it runs, so that an interrupted rollout still has them."""
-
-    validations: list[Mapping[str, Any]] = field(default_factory=list)
-    bench: Mapping[str, Any] | None = None
-    comparison: Mapping[str, Any] | None = None
 
 
 def baseline(work: Work, parent: Release, *, serving: bool) -> Mapping[str, Any] | None:
