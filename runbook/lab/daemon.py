@@ -12,14 +12,12 @@ import fcntl
 import json
 import os
 import pwd
-import shutil
 import signal
 import sys
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runbook.lab import control, state
+from runbook.lab.address import socket_address
 from runbook.lab.processes import identify
 from runbook.lab.session import Sessions, Surroundings
 from runbook.lab.sshd import Access, SshServer
@@ -27,9 +25,6 @@ from runbook.lab.state import LabState, Paths
 from runbook.lab.systemd import ledger
 from runbook.lab.systemd.journal import Journal
 from runbook.lab.systemd.units import Units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _INHERITED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PATH")
 _LOOK_S = 2.0
@@ -75,7 +70,7 @@ async def _live(lab: LabState) -> int:
     units = Units(paths.units, journal, paths.ledger, _environ())
     sessions = Sessions(surroundings(paths))
     server = SshServer()
-    with _socket_directory(paths) as address:
+    with socket_address(paths) as address:
         try:
             await server.listen(lab.ssh_port, Access(lab.user, paths.keys), sessions)
         except OSError as error:
@@ -86,6 +81,7 @@ async def _live(lab: LabState) -> int:
         await server.close()
         await units.stop_all()
         await asyncio.to_thread(sessions.end, 2.0)
+        paths.daemon.unlink(missing_ok=True)
     return 0
 
 
@@ -106,19 +102,6 @@ def _announce(paths: Paths) -> None:
     fresh = paths.daemon.with_suffix(".new")
     fresh.write_text(json.dumps({"pid": os.getpid(), "started": me.started if me else ""}))
     fresh.replace(paths.daemon)
-
-
-@contextlib.contextmanager
-def _socket_directory(paths: Paths) -> Iterator[Path]:
-    """A short path for the control socket: sun_path holds 108 bytes, 104 on macOS."""
-    directory = Path(tempfile.mkdtemp(prefix="lab-", dir="/tmp"))
-    try:
-        paths.control.write_bytes(os.fsencode(directory / "control"))
-        yield directory / "control"
-    finally:
-        paths.daemon.unlink(missing_ok=True)
-        paths.control.unlink(missing_ok=True)
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _environ() -> dict[str, str]:

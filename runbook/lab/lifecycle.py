@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runbook.lab import extras, state
+from runbook.lab.address import forget
 from runbook.lab.errors import LabError
 from runbook.lab.launch import answers, recorded, start_daemon
 from runbook.lab.processes import alive, end, family, table
@@ -89,6 +90,7 @@ def _end(root: Path, *, grace_s: float) -> bool:
         end([daemon], grace_s=grace_s)
         end(below, grace_s=1.0)
     orphans = ledger.end_orphans(Paths(root).ledger)
+    forget(Paths(root))
     Paths(root).daemon.unlink(missing_ok=True)
     return running or bool(orphans)
 

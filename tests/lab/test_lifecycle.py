@@ -134,6 +134,10 @@ def test_a_killed_daemon_takes_its_units_along(small_lab: LabState) -> None:
     (detached,) = below(main.pid)
     os.kill(daemon, signal.SIGKILL)
     until(lambda: not alive(shim) and not alive(main) and detached not in table())
+    socket_path = Path(Paths(small_lab.root).control.read_text())
+    assert socket_path.exists()
+    embedded.down(small_lab.root)
+    assert not socket_path.parent.exists()
 
 
 def test_up_after_a_killed_daemon_and_shim_ends_the_orphans_and_starts_anew(small_lab: LabState) -> None:
