@@ -12,6 +12,7 @@ from runbook.errors import (
     ReleaseError,
 )
 from runbook.probes import health, ready
+from runbook.stages import interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,10 @@ def lock(work: Work, action: str) -> None:
 
 
 def unchanged(work: Work, plan: Plan, make: Callable[[Host, Observation], Plan]) -> Observation:
-    """Look again under the lock; raises FileChangedError unless the plan would still be the same."""
+    """Look again under the lock; raises FileChangedError unless the plan would still be the same.
+
+    What an interrupted rollout owes the audit is recorded now that nobody else can be at work.
+    """
     with work.run.step("observe again"):
         seen = work.observe()
         again = make(work.host, seen)
@@ -48,6 +52,7 @@ def unchanged(work: Work, plan: Plan, make: Callable[[Host, Observation], Plan])
                 f"{work.host.name} changed while the plan was shown: digest was {plan.digest[:12]}, is {again.digest[:12]}; "
                 "nothing was written, look at the new plan"
             )
+        interrupted.record(work, seen)
     return seen
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 ROLES = ("prefill", "decode", "router")
 SERVICE = "sglang-dsv4"
-STATE = f"/var/lib/runbook/{SERVICE}"
+STATE_HOME = "/var/lib/runbook"
+STATE = f"{STATE_HOME}/{SERVICE}"
 OVERLAP, TOPK = "SGLANG_OPT_USE_MULTI_STREAM_OVERLAP", "SGLANG_OPT_USE_TOPK_V2"
 _SERVER = "/opt/standin/server.py"
 _EXPORTS = {
@@ -103,6 +104,12 @@ def running(host: TestHost, role: str) -> dict[str, str]:
     """The SGLANG_ variables of a role's process, as the kernel shows them."""
     entries = host.read(f"/proc/{pids(host)[role]}/environ").decode().split("\0")
     return dict(sorted(entry.split("=", 1) for entry in entries if entry.startswith("SGLANG_")))
+
+
+def exported(text: bytes) -> dict[str, str]:
+    """What a script of `script_text` exports."""
+    lines = (line.split(" ", 1)[1] for line in text.decode().splitlines() if line.startswith("export "))
+    return dict(sorted(line.split("=", 1) for line in lines))
 
 
 def audit(host: TestHost) -> list[dict[str, Any]]:

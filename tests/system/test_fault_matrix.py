@@ -1,0 +1,59 @@
+"""Interrupted anywhere: steps of deploy and rollback × faults, on real systemd (see matrix.py for what must hold)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.system import matrix
+from tests.system.boot import base
+from tests.system.faults import FAULTS
+from tests.system.hosts import fleet
+from tests.system.matrix import ACTIONS, Bench
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.system.hosts import TestHost
+    from tests.system.matrix import Cell
+
+pytestmark = pytest.mark.system
+
+# Slow cells only wait for silence to be noticed, so they share the cores with the others.
+HOSTS = 4
+
+
+@pytest.fixture(scope="module")
+def benches(hosts: tuple[TestHost, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Bench]]:
+    """Hosts of the matrix's own, each with its operator; `hosts` has said already whether they can be booted."""
+    with fleet(base.cache(), base.built(base.mirror(), base.cache())) as ours:
+        booted = ours.boot([f"box{number}" for number in range(HOSTS)])
+        yield [Bench.at(host, tmp_path_factory.mktemp("operators")) for host in booted]
+
+
+@pytest.fixture(scope="module")
+def every_cell(benches: list[Bench]) -> list[Cell]:
+    """All cells, from the steps that an undisturbed deploy and rollback tell of."""
+    return matrix.cells({action: matrix.steps(benches[0], action) for action in ACTIONS}, FAULTS)
+
+
+def test_a_sample_with_every_step_and_every_fault_holds(benches: list[Bench], every_cell: list[Cell]) -> None:
+    chosen = matrix.sample(every_cell, FAULTS)
+    assert len(chosen) >= 20
+    assert {cell.fault.name for cell in chosen} == {fault.name for fault in FAULTS}
+    report(matrix.play_all(chosen, benches))
+
+
+@pytest.mark.heavy
+def test_every_cell_holds(benches: list[Bench], every_cell: list[Cell]) -> None:
+    assert len(every_cell) >= 100
+    report(matrix.play_all(every_cell, benches))
+
+
+def report(found: dict[Cell, list[str]]) -> None:
+    """Fail with one paragraph a cell in which something did not hold."""
+    broken = {cell: problems for cell, problems in found.items() if problems}
+    told = "\n".join(f"{cell}\n    " + "\n    ".join(problems) for cell, problems in broken.items())
+    if broken:
+        pytest.fail(f"{len(broken)} of {len(found)} cells:\n{told}", pytrace=False)
