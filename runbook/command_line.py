@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runbook import app, offline
+from runbook import app
 from runbook.app import Request
 from runbook.errors import UsageError
 from runbook.options import Options
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 # Actions that need no connection; every other one is a rollout of a host.
-SPECIAL = {"hosts.check": offline.check_hosts, "hosts.list": offline.list_hosts}
+OFFLINE = ("hosts.check", "hosts.list")
 
 
 def run(action: str, *, dry: bool = False, **given: Any) -> int:
@@ -23,9 +23,11 @@ def run(action: str, *, dry: bool = False, **given: Any) -> int:
         asked = request(action, dry=dry, **given)
     except UsageError as error:
         return app.refuse(Request(action, json=given.get("json", False)), error)
-    if asked.file is not None:
-        return offline.preview(asked)
-    return SPECIAL.get(action, app.run)(asked)
+    if asked.file is None and action not in OFFLINE:
+        return app.run(asked)
+    from runbook import offline
+
+    return offline.run(asked)
 
 
 def request(action: str, *, dry: bool = False, **given: Any) -> Request:

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+def run(request: app.Request) -> int:
+    """Run an action that needs no host; returns the exit code."""
+    if request.file is not None:
+        return preview(request)
+    return {"hosts.check": check_hosts, "hosts.list": list_hosts}[request.action](request)
+
+
 def check_hosts(request: app.Request) -> int:
     """Check host files and their flag ledger; no host needs to be up. Without names, every file in hosts/ but the lab's."""
     view = app.view_of(request)
@@ -49,7 +56,7 @@ def preview(request: app.Request) -> int:
     """Show what --set and --unset would do to a local file; writes nothing, needs no host."""
     assert request.file is not None
     path = Path(request.file)
-    story = Story("plan", "", "", [], [])
+    story = Story("plan", str(path), "", [], [])
     try:
         story.plan = Plan((_preview_change(path, request.settings),))
     except (RunbookError, OSError) as error:
