@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from runbook.ssh.hops import hops
-from runbook.ssh.login import login
+from runbook.ssh.reading import ReadingWire
 from runbook.ssh.remote import RemoteWire
+from runbook.ssh.route import Route
 from runbook.ssh.start import Start
 from runbook.ssh.tcp import TcpStream, open_stream
 
@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    import paramiko
-
     from runbook.model import SshTarget
-    from runbook.ssh.hops import Hop
-    from runbook.ssh.wire import Mode
+    from runbook.ssh.wire import Mode, OpenWire
 
 _START_S = 30.0  # from the login shell to Python's greeting; network homes and slow rc files take their time
 
@@ -27,36 +24,50 @@ _START_S = 30.0  # from the login shell to Python's greeting; network homes and 
 class Link:
     """Wires and streams to one host. Closing it closes everything that runs over it, jump hosts last."""
 
-    def __init__(
-        self, hop: Hop, connections: contextlib.ExitStack, transport: paramiko.Transport, ask: Any
-    ) -> None:
-        self.label = hop.label
-        self._hop = hop
-        self._connections = connections
-        self._transport = transport
-        self._ask = ask
+    def __init__(self, route: Route) -> None:
+        self.route = route
+        self.transport, self._connections = route.connect()
+
+    @property
+    def label(self) -> str:
+        """The host as messages name it."""
+        return self.route.host.label
 
     def open_wire(
         self, mode: Mode, *, payload: bytes, state: str, python: str = "python3", become: bool = False
-    ) -> RemoteWire:
+    ) -> OpenWire:
         """Start the helper in a mode; `state` is the state directory whose lock a writing wire may take.
 
         Raises PreflightError (no Python that will do, a state directory that is not ours alone), UnreachableError
-        (login shell or sudo refuses), LinkLostError.
+        (login shell or sudo refuses), LinkLostError. A reading wire logs in once more by itself when the link is lost.
         """
-        start = Start(self._hop, self._transport, python, payload, _START_S, self._ask)
-        wire = RemoteWire(start.run(mode, state, become=become), mode, self.label)
-        try:
-            wire.hello(_START_S)
-        except BaseException:
-            wire.close()
-            raise
+
+        def start() -> RemoteWire:
+            return self._start(mode, payload, state, python, become)
+
+        if mode != "reading":
+            return start()
+
+        def renew() -> RemoteWire:
+            self._reconnect()
+            return start()
+
+        return ReadingWire(start(), renew)
+
+    def _start(self, mode: Mode, payload: bytes, state: str, python: str, become: bool) -> RemoteWire:
+        beginning = Start(self.route.host, self.transport, python, payload, _START_S, self.route.ask)
+        wire = RemoteWire(beginning.run(mode, state, become=become), mode, self.label)
         self._connections.callback(wire.close)
+        wire.hello(_START_S)
         return wire
+
+    def _reconnect(self) -> None:
+        self._connections.close()
+        self.transport, self._connections = self.route.connect()
 
     def open_tcp(self, port: int, timeout_s: float, *, host: str = "127.0.0.1") -> TcpStream:
         """A TCP stream to a port as the host reaches it; raises TunnelError, LinkLostError."""
-        return open_stream(self._transport, host, port, timeout_s)
+        return open_stream(self.transport, host, port, timeout_s)
 
     def close(self) -> None:
         self._connections.close()
@@ -78,10 +89,4 @@ def connect(
     timeout_s: float = 10.0,
 ) -> Link:
     """Log in hop by hop; see `runbook.ssh.connect`."""
-    through: paramiko.Transport | None = None
-    with contextlib.ExitStack() as stack:
-        way = hops(target)
-        for hop in way:
-            through = login(hop, through, stack, accept_new=accept_new, ask=ask, timeout_s=timeout_s)
-        assert through is not None
-        return Link(way[-1], stack.pop_all(), through, ask)
+    return Link(Route(hops(target), accept_new, ask, timeout_s))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from runbook import errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import TracebackType
 
 Mode = Literal["reading", "running", "writing"]
 
@@ -19,6 +20,18 @@ class Wire(Protocol):
     def mode(self) -> Mode: ...
 
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any: ...
+
+
+class OpenWire(Wire, Protocol):
+    """A wire somebody must close; closing it returns when the helper is gone."""
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 
 def value(answer: Mapping[str, Any], call: str) -> Any:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runbook.ssh.link import Link
-    from runbook.ssh.remote import RemoteWire
+    from runbook.ssh.wire import OpenWire
 
 pytestmark = pytest.mark.real
 
@@ -48,17 +48,17 @@ def link(server: sshd.Sshd) -> Iterator[Link]:
 
 
 @pytest.fixture
-def wire(link: Link, payload: bytes, state: str) -> RemoteWire:
+def wire(link: Link, payload: bytes, state: str) -> OpenWire:
     return link.open_wire("writing", payload=payload, state=state)
 
 
-def observed(wire: RemoteWire, state: str, *files: Path) -> dict[str, Any]:
+def observed(wire: OpenWire, state: str, *files: Path) -> dict[str, Any]:
     asked = [str(path) for path in files]
     found: dict[str, Any] = wire.call("observe", state=state, files=asked, units=[], names=[], patterns=[])
     return found
 
 
-def test_bytes_come_and_go_exactly(wire: RemoteWire, state: str, tmp_path: Path) -> None:
+def test_bytes_come_and_go_exactly(wire: OpenWire, state: str, tmp_path: Path) -> None:
     path = tmp_path / "caf\udce9.sh"
     old = bytes(range(256)) * 300
     path.write_bytes(old)
@@ -72,7 +72,7 @@ def test_bytes_come_and_go_exactly(wire: RemoteWire, state: str, tmp_path: Path)
     assert path.read_bytes() == new
 
 
-def test_errors_arrive_as_ours_with_what_they_carry(wire: RemoteWire, state: str, tmp_path: Path) -> None:
+def test_errors_arrive_as_ours_with_what_they_carry(wire: OpenWire, state: str, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x")
     change = {"path": str(tmp_path / "a"), "before": "0" * 64, "b64": ""}
     with pytest.raises(FileChangedError, match="changed since it was read") as caught:
@@ -94,7 +94,7 @@ def test_a_lower_mode_is_held_to_by_the_host(link: Link, payload: bytes, state: 
 
 
 def test_two_writers_on_one_host_exclude_each_other(
-    wire: RemoteWire, server: sshd.Sshd, payload: bytes, state: str
+    wire: OpenWire, server: sshd.Sshd, payload: bytes, state: str
 ) -> None:
     wire.call("lock", state=state, holder={"who": "anna", "step": "plan"})
     with (
@@ -108,7 +108,7 @@ def test_two_writers_on_one_host_exclude_each_other(
         other.call("lock", state=state, holder={"who": "ben"})
 
 
-def test_closing_the_wire_returns_when_the_lock_is_free(wire: RemoteWire, state: str) -> None:
+def test_closing_the_wire_returns_when_the_lock_is_free(wire: OpenWire, state: str) -> None:
     wire.call("lock", state=state, holder={"who": "me"})
     job = wire.call("job_start", argv=["sleep", "600"])
     wire.close()
@@ -130,23 +130,23 @@ def test_a_state_others_can_write_is_refused_at_the_start(link: Link, payload: b
 DETACHED = "setsid sh -c 'trap \"\" TERM HUP; echo $$; while :; do sleep 1; done' & sleep 600"
 
 
-def detached(wire: RemoteWire) -> int:
+def detached(wire: OpenWire) -> int:
     job = wire.call("job_start", argv=["sh", "-c", DETACHED])["job"]
     return int(wire.call("job_poll", job=job, wait_s=20.0)["lines"][0])
 
 
-def helper_pid(wire: RemoteWire) -> int:
+def helper_pid(wire: OpenWire) -> int:
     job = wire.call("job_start", argv=["sh", "-c", "echo $PPID"])["job"]
     return int(wire.call("job_poll", job=job, wait_s=20.0)["lines"][0])
 
 
-def keep_asking(wire: RemoteWire, state: str) -> None:
+def keep_asking(wire: OpenWire, state: str) -> None:
     for _ in range(1000):
         wire.call("cache_has", state=state, digest="0" * 64)
 
 
 @linux
-def test_a_killed_helper_is_told_and_takes_everything_along(wire: RemoteWire, state: str) -> None:
+def test_a_killed_helper_is_told_and_takes_everything_along(wire: OpenWire, state: str) -> None:
     wire.call("lock", state=state, holder={"who": "me"})
     orphan, helper = detached(wire), helper_pid(wire)
     os.kill(helper, signal.SIGKILL)
@@ -157,16 +157,35 @@ def test_a_killed_helper_is_told_and_takes_everything_along(wire: RemoteWire, st
 
 
 @linux
-def test_a_cut_connection_leaves_nothing_on_the_host(link: Link, wire: RemoteWire, state: str) -> None:
+def test_a_cut_connection_leaves_nothing_on_the_host(link: Link, wire: OpenWire, state: str) -> None:
     wire.call("lock", state=state, holder={"who": "me"})
     orphan, helper = detached(wire), helper_pid(wire)
-    link._transport.sock.close()
+    link.transport.sock.close()
     with pytest.raises(LinkLostError, match=r"the link was lost during `\w+`: "):
         keep_asking(wire, state)
     assert eventually(lambda: not alive(helper) and not alive(orphan) and lock.holder(state) is None)
 
 
-def test_a_call_past_its_deadline_ends_the_wire(wire: RemoteWire, state: str) -> None:
+def test_a_reading_wire_logs_in_once_more_by_itself(link: Link, payload: bytes, state: str) -> None:
+    with link.open_wire("reading", payload=payload, state=state) as wire:
+        observed(wire, state)
+        link.transport.sock.close()
+        assert observed(wire, state)["state"]["current"] is None
+        link.transport.sock.close()
+        with pytest.raises(LinkLostError):
+            observed(wire, state)
+
+
+@pytest.mark.parametrize("mode", ["running", "writing"])
+def test_any_other_wire_is_never_asked_twice(link: Link, payload: bytes, state: str, mode: Any) -> None:
+    with link.open_wire(mode, payload=payload, state=state) as wire:
+        observed(wire, state)
+        link.transport.sock.close()
+        with pytest.raises(LinkLostError):
+            observed(wire, state)
+
+
+def test_a_call_past_its_deadline_ends_the_wire(wire: OpenWire, state: str) -> None:
     job = wire.call("job_start", argv=["sleep", "600"])
     with pytest.raises(LinkLostError, match=r"lost during `job_poll`: no answer within 0\.2 s"):
         wire.call("job_poll", job=job["job"], wait_s=600.0, deadline_s=0.2)
@@ -182,7 +201,7 @@ def test_a_link_that_falls_silent_is_noticed_without_a_call(
     from runbook.ssh.start import Start
 
     with ssh.connect(server.target()) as link:
-        started = Start(link._hop, link._transport, "python3", payload, 30.0, None).run(
+        started = Start(link.route.host, link.transport, "python3", payload, 30.0, None).run(
             "running", state, become=False
         )
         wire = RemoteWire(started, "running", "host", ping_every_s=0.1, silence_s=1.0)
@@ -202,7 +221,7 @@ def test_pings_keep_an_idle_helper_alive(server: sshd.Sshd, payload: bytes, stat
     from runbook.ssh.start import Start
 
     with ssh.connect(server.target()) as link:
-        started = Start(link._hop, link._transport, "python3", payload, 30.0, None).run(
+        started = Start(link.route.host, link.transport, "python3", payload, 30.0, None).run(
             "reading", state, become=False
         )
         with RemoteWire(started, "reading", "host", ping_every_s=0.05, silence_s=20.0) as wire:
@@ -212,7 +231,7 @@ def test_pings_keep_an_idle_helper_alive(server: sshd.Sshd, payload: bytes, stat
             assert wire.call("audit_read", state=state, after=0) == {"records": []}
 
 
-def test_calls_from_two_threads_get_their_own_answers(wire: RemoteWire, state: str) -> None:
+def test_calls_from_two_threads_get_their_own_answers(wire: OpenWire, state: str) -> None:
     found: dict[int, Any] = {}
 
     def ask(number: int) -> None:
@@ -314,7 +333,7 @@ def test_a_shell_that_hangs_is_given_up(
     from runbook.ssh.start import Start
 
     with forced(tmp_path / "hang", "echo waiting for the network home; sleep 600\n") as link:
-        start = Start(link._hop, link._transport, "python3", payload, 3.0, None)
+        start = Start(link.route.host, link.transport, "python3", payload, 3.0, None)
         with pytest.raises(
             UnreachableError, match=r"did not start within 3 s\n  waiting for the network home"
         ):
@@ -425,7 +444,7 @@ def test_python_missing_under_sudo_is_said(tmp_path: Path, payload: bytes, state
         link.open_wire("reading", payload=payload, state=state, become=True, python="/no/such/python3")
 
 
-def test_a_digest_is_the_same_on_both_sides(wire: RemoteWire, state: str, tmp_path: Path) -> None:
+def test_a_digest_is_the_same_on_both_sides(wire: OpenWire, state: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc")
     assert (
         observed(wire, state, tmp_path / "x")["files"][str(tmp_path / "x")]["sha256"]
@@ -433,5 +452,5 @@ def test_a_digest_is_the_same_on_both_sides(wire: RemoteWire, state: str, tmp_pa
     )
 
 
-def test_the_clock_of_the_host_is_told(wire: RemoteWire, state: str) -> None:
+def test_the_clock_of_the_host_is_told(wire: OpenWire, state: str) -> None:
     assert abs(observed(wire, state)["now"] - time.time()) < 60

@@ -136,7 +136,7 @@ def test_a_link_cut_in_the_middle_is_a_lost_link_not_a_short_answer(link: Link) 
     def cutting(peer: socket.socket) -> None:
         peer.recv(65536)
         peer.sendall(b"HTTP/1.1 200 OK\r\n\r\nhalf of a body that ends with the connection")
-        link._transport.sock.close()
+        link.transport.sock.close()
 
     with answering(cutting) as url, pytest.raises(LinkLostError):
         Tunnel(link).get(url, deadline_s=20)
