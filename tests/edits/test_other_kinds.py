@@ -60,7 +60,7 @@ def test_any_value_reads_back_from_a_drop_in(value: str) -> None:
     assert dropin.edit(edited, unset=["K"]) == "[Service]\nEnvironment=A=1\n"
 
 
-@given(value=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20))
+@given(value=_values)
 def test_any_value_reads_back_from_the_launch_arguments(value: str) -> None:
     edited = launch_args.edit("exec python -m x --a 1\n", set={"--k": value})
     assert {option.name: option.value for option in launch_args.read(edited)} == {
@@ -83,12 +83,8 @@ def test_a_drop_in_tells_what_else_decides_the_environment() -> None:
         "EnvironmentFile=-/etc/default/x\nUnsetEnvironment=D E\nPassEnvironment=F\n"
     )
     assert found.values == {"B": None, "C": "2"}
-    assert (found.resets, found.files, found.removed, found.passed) == (
-        True,
-        ("-/etc/default/x",),
-        ("D", "E"),
-        ("F",),
-    )
+    assert (found.resets, found.files, found.passed) == (True, ("-/etc/default/x",), ("F",))
+    assert found.removed == {"D": 6, "E": 6}
 
 
 def test_the_options_of_a_launch_are_read_in_order() -> None:
