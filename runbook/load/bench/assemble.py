@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runbook.load.bench.clienthealth import pooled
 from runbook.load.bench.judge import failure_problem, token_problems
 from runbook.load.bench.metrics import failures_by_kind, latencies, repeat_figures
 from runbook.load.bench.result import Level
@@ -12,6 +13,7 @@ from runbook.load.bench.tokens import TokenCheck, check_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from runbook.load.bench.clienthealth import ClientHealth
     from runbook.load.bench.metrics import Latencies, RepeatFigures
     from runbook.load.bench.settings import Settings
     from runbook.load.bench.slotrun import SlotRun
@@ -30,13 +32,14 @@ def level(runs: Sequence[SlotRun], concurrency: int, settings: Settings) -> Leve
     records = [record for run in runs for record in run.records]
     figures = [repeat_figures(run.records, settings.slo) for run in runs if run.records]
     shown, check = latencies(records), check_tokens(records, settings.workload.output_tokens)
+    client = pooled([run.client for run in runs])
     failures = failures_by_kind(records)
     answered = len(records) - sum(failures.values())
     problems = [
         failure_problem(failures, len(records)),
         _missing(len(figures), settings.repeats),
         *token_problems(check, answered),
-        *_seen(runs, shown, settings),
+        *_seen(runs, client, shown, settings),
     ]
     return Level(
         concurrency=concurrency,
@@ -56,10 +59,7 @@ def level(runs: Sequence[SlotRun], concurrency: int, settings: Settings) -> Leve
         mean_concurrency=_mean(figures),
         peak_concurrency=max((f.peak_concurrency for f in figures), default=0),
         tokens=_tokens(check, answered),
-        client={
-            "cpu_share": round(max((run.client.cpu_share for run in runs), default=0.0), 4),
-            "lag_p99_ms": round(max((run.client.lag_p99_ms for run in runs), default=0.0), 3),
-        },
+        client={"cpu_share": round(client.cpu_share, 4), "lag_p99_ms": round(client.lag_p99_ms, 3)},
         problems=tuple(dict.fromkeys(filter(None, problems))),
     )
 
@@ -68,11 +68,12 @@ def _missing(repeats: int, wanted: int) -> str:
     return f"{repeats} of {wanted} repeats were run" if repeats < wanted else ""
 
 
-def _seen(runs: Iterable[SlotRun], shown: Latencies, settings: Settings) -> Iterable[str]:
-    """What the repeats say against themselves: the first client-bound one, the first foreign request."""
+def _seen(
+    runs: Iterable[SlotRun], client: ClientHealth, shown: Latencies, settings: Settings
+) -> Iterable[str]:
+    """What the repeats say against themselves: a client at its limit, the first foreign request."""
     gap = shown.itl_request_ms.get("p50")  # of pooled gaps the median is 0 where a server merges events
-    bound = (run.client.bound(gap, max_cpu=settings.max_cpu, max_lag=settings.max_lag) for run in runs)
-    yield next(filter(None, bound), "")
+    yield client.bound(gap, max_cpu=settings.max_cpu, max_lag=settings.max_lag)
     yield next((text for run in runs for text in run.server), "")
 
 

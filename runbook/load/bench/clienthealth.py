@@ -23,10 +23,11 @@ _EVERY_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class ClientHealth:
-    """`cpu_share` of one core, `lag_p99_ms` of the event loop; the lag is 0 where no sample was taken."""
+    """`cpu_share` of one core, `lag_p99_ms` of the event loop and its samples; 0 where none was taken."""
 
     cpu_share: float
     lag_p99_ms: float
+    lags_ms: tuple[float, ...] = ()
 
     def bound(self, itl_p50_ms: float | None, *, max_cpu: float = 0.8, max_lag: float = 0.1) -> str:
         """Why the client is the bottleneck, with both numbers; empty where it is not."""
@@ -42,7 +43,19 @@ class ClientHealth:
 
 def worst_of(found: Sequence[ClientHealth]) -> ClientHealth:
     """The health of several processes: each has a core and a loop of its own, and the worst one counts."""
-    return ClientHealth(max(one.cpu_share for one in found), max(one.lag_p99_ms for one in found))
+    latest = max(found, key=lambda one: one.lag_p99_ms)
+    return ClientHealth(max(one.cpu_share for one in found), latest.lag_p99_ms, latest.lags_ms)
+
+
+def pooled(found: Sequence[ClientHealth]) -> ClientHealth:
+    """The health over several repeats: the busiest one's share, and the lag over all samples."""
+    lags = [lag for one in found for lag in one.lags_ms]
+    return _health(max((one.cpu_share for one in found), default=0.0), lags)
+
+
+def _health(cpu_share: float, lags_ms: Sequence[float]) -> ClientHealth:
+    lag = percentile(sorted(lags_ms), 99) if lags_ms else 0.0
+    return ClientHealth(cpu_share, lag, tuple(lags_ms))
 
 
 class HealthWatch:
@@ -71,8 +84,7 @@ class HealthWatch:
             thread.join()
 
     def health(self) -> ClientHealth:
-        lag = percentile(sorted(self._lags), 99) * 1e3 if self._lags else 0.0
-        return ClientHealth(self._cpu / max(self._wall, 1e-9), lag)
+        return _health(self._cpu / max(self._wall, 1e-9), [lag * 1e3 for lag in self._lags])
 
     def _sample(self) -> None:
         while not self._stop.wait(_EVERY_S):

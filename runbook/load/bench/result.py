@@ -23,8 +23,8 @@ class ResultError(ValueError):
 class Level:
     """One concurrency (0: no limit). Rates hold one value a repeat; latencies are {"mean", "p50", …} in milliseconds.
 
-    `steady` is the first repeat's window in seconds after its first send, `client` the worst repeat's CPU share and lag;
-    `problems` says why the level proves nothing, and is empty where it does.
+    `steady` is the first repeat's window in seconds after its first send, `client` the busiest repeat's CPU share and
+    the lag over all; `problems` says why the level proves nothing, and is empty where it does.
     """
 
     concurrency: int

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _TELL_EVERY_S = 1.0
 _GAUGE_EVERY_S = 2.0
-_START_TOGETHER_S = 0.5  # for the processes to open their connections
+_START_TOGETHER_S = 0.2  # for the processes to open their connections
 
 
 @dataclass(frozen=True, slots=True)
