@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook import app
 from runbook.events import StepStarted
-from runbook.rollout import Options
+from runbook.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
