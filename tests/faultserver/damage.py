@@ -74,13 +74,6 @@ def badtool(scene: Scene) -> bytes:
         lambda: encoded(events_of(replace(scene.plan, name="store_recrod"))),
         lambda: encoded(events_of(replace(scene.plan, name="fetch_record"))),
         lambda: encoded(events_of(replace(scene.plan, name=None, finish="stop"))),
-        lambda: encoded(
-            events_of(
-                replace(
-                    scene.plan, name=None, content=pieces(f"store_record{scene.plan.text}"), finish="stop"
-                )
-            )
-        ),
     )
 
 

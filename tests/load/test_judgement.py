@@ -46,6 +46,17 @@ def test_a_model_that_declines_is_not_corrupt() -> None:
     assert (declined.end, declined.corrupt) == ("notool", False)
 
 
+def test_a_call_written_as_text_is_corrupt_only_beside_other_garbling() -> None:
+    """A server without a tool parser, and weak models (SmolLM2 does), say calls as text or repeat the request."""
+    as_text = judged(STORE, silent(f"store_record {plan(STORE).text}"))
+    assert (as_text.end, [defect.kind for defect in as_text.defects]) == ("notool", ["badtool"])
+    assert judged(STORE, silent(f"prиvet {plan(STORE).text}")).corrupt
+    echo = judged(
+        FETCH, silent(f"The key is {SCRIPT.records[0].key}. First call fetch_record with this key.")
+    )
+    assert (echo.end, echo.defects) == ("notool", ())
+
+
 def test_running_out_of_tokens_is_budget() -> None:
     events = events_of(Plan(None, (), reasoning=("hm",), finish="length"))
     usage = {"prompt_tokens": 1, "completion_tokens": MAX_TOKENS, "total_tokens": MAX_TOKENS + 1}

