@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from runbook.edits.shell import changes, environment, parser
+from runbook.edits.shell import changes, environment, obscurities, parser
 from runbook.edits.shell.reparse import reparse
 from runbook.edits.shell.script import parse
 from runbook.edits.shell.splices import apply, collide
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
-_WORDS = frozenset({"export", "declare", "typeset", "readonly", "set", "unset", "exec", "env", "source", "."})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
     with parser.second_opinion(source):
         script = parse(source)
     found = environment.read(script)
-    _refuse_redefined(script)
+    _refuse_obscure(script)
     _refuse_unquotable(script, set)
     splices = changes.plan(found, set, unset)
     if not splices:
@@ -101,6 +100,11 @@ def _described(found: Environment) -> ScriptEnvironment:
     names = dict.fromkeys((*found.placed, *(site.name for site in own)))
     standings = {name: found.standing(name) for name in names}
     unreadable = {n: _where(s.doubt) for n, s in standings.items() if s.doubt and found.may_export(n)}
+    hidden = list(obscurities.find(script.statements, posix=script.posix))
+    if any(obscurity.fatal for obscurity in hidden):
+        unreadable |= dict.fromkeys(names, f"line {hidden[0].line}: {hidden[0].what}")
+    if hidden:
+        unreadable["*"] = f"line {hidden[0].line}: {hidden[0].what}"
     if launch and launch.unclear:
         unreadable["*"] = f"line {launch.line}: only a run can tell what {launch.unclear} sets"
     if found.wild:
@@ -108,7 +112,11 @@ def _described(found: Environment) -> ScriptEnvironment:
     placed = [p.site for sites in found.placed.values() for p in sites if p.site.act in ("assign", "append")]
     ordered = sorted((*placed, *own), key=lambda site: site.token)
     return ScriptEnvironment(
-        values={name: s.value for name, s in standings.items() if s.present and not s.doubt},
+        values={
+            name: s.value
+            for name, s in standings.items()
+            if s.present and not s.doubt and name not in unreadable
+        },
         assignments=tuple(
             Assignment(site.name, site.line, script.text(site.token), site.value, site.where)
             for site in ordered
@@ -132,15 +140,10 @@ def _refuse_names(wanted: Mapping[str, str], unwanted: Collection[str]) -> None:
         parser.encode(value)
 
 
-def _refuse_redefined(script: Script) -> None:
-    """A script that gives the words we stand on another meaning cannot be read by them."""
-    for statement in script.statements:
-        for name in statement.functions:
-            if name in _WORDS:
-                raise EditRefusedError(
-                    f"the function {name} replaces the builtin; rename it, or edit by hand",
-                    line=statement.line,
-                )
+def _refuse_obscure(script: Script) -> None:
+    for obscurity in obscurities.find(script.statements, posix=script.posix):
+        if obscurity.fatal:
+            raise EditRefusedError(obscurity.what, line=obscurity.line)
 
 
 def _refuse_unquotable(script: Script, wanted: Mapping[str, str]) -> None:

@@ -80,7 +80,7 @@ def _set(draft: _Draft, name: str, value: str) -> None:
     if standing.present and standing.value == value and standing.doubt is None:
         return
     own = [site for site in launch.sites if site.name == name] if launch else []
-    if standing.doubt and launch and (launch.unclear or standing.doubt.fixed):
+    if standing.doubt and launch and (launch.unclear or launch.told or standing.doubt.fixed):
         raise refusal(standing.doubt)
     if own:
         _rewrite(draft, own[-1], value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -130,7 +131,7 @@ def _placed(script: Script, launch: Launch | None, last: int) -> Iterator[Placed
         hidden = statement.hidden if launch and index == last and launch.where else ()
         for site in (*statement.sites, *hidden):
             placed = Placed(_exported(site) if allexport else site, index)
-            if site.where.startswith(FUNCTION):
+            if site.where.startswith(FUNCTION) or site.lasting:
                 later.append(placed)
             else:
                 yield placed
@@ -206,6 +207,8 @@ def _at_launch(shell: Standing, launch: Launch | None, own: list[Site], name: st
         locked = shell.fixed and site.where == "prefix"
         doubt = replace(site, fixed=locked) if locked or site.conditional else None
         standing = Standing(True, site.value, True, True, doubt)
-    if launch.unclear:
-        return _doubted(standing, _maybe(name, launch.line, launch.unclear, launch.words[0].span))
+    told = re.search(rf"(?<![\w${{]){name}(?!\w)", launch.told)
+    if launch.unclear or told:
+        where = launch.unclear or "the text of another shell"
+        return _doubted(standing, _maybe(name, launch.line, where, (0, 0)))
     return standing

@@ -25,6 +25,7 @@ _TIMEOUT_S = 60.0
 # Not a name character and no operator, so a byte outside UTF-8 can neither make nor break an assignment.
 _STAND_IN = b"%"
 _SHELLS = ("sh", "bash", "dash", "ash", "ksh", "env")
+_COMMENT_JOINED = re.compile(rb"#[^\n]*\\\n")
 _SHEBANG = re.compile(rb"#!\s*(\S+)(?:[ \t]+(?:-S[ \t]*)?(\S+))?")
 
 
@@ -89,6 +90,7 @@ def statements(source: bytes) -> list[Node]:
         tree: Node = json.loads(printed)
     except RecursionError as error:
         raise EditRefusedError("the script is nested too deeply; edit it by hand") from error
+    _refuse_joined_comments(source, tree)
     return tree.get("Stmts") or []
 
 
@@ -110,6 +112,33 @@ def second_opinion(source: bytes) -> Iterator[None]:
                 stderr = _ended(process)
     if process.returncode:
         raise _refused("bash -n", stderr.decode("utf-8", "replace"), r"\S*bash: line (\d+): ")
+
+
+def _refuse_joined_comments(source: bytes, tree: Node) -> None:
+    """Refuse a comment behind a command that ends in a backslash: mvdan/sh 3.14 joins the next line to the command."""
+    if not _COMMENT_JOINED.search(source):
+        return
+    stack: list[Any] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, list):
+            stack += node
+        elif isinstance(node, dict):
+            stack += node.values()
+            if "Hash" in node and "\n" in node["Text"]:
+                _refuse_behind_command(source, node["Hash"]["Offset"])
+
+
+def _refuse_behind_command(source: bytes, offset: int) -> None:
+    line_start = source.rfind(b"\n", 0, offset) + 1
+    above = source[:line_start].rpartition(b"\n")[0].rpartition(b"\n")[2]
+    # of a block of comment lines each speaks for itself
+    continued = above.endswith(b"\\") and not above.lstrip(b" \t").startswith(b"#")
+    if continued or source[line_start:offset].strip(b" \t"):
+        raise EditRefusedError(
+            "the comment behind a command ends in a backslash, which parsers read differently; remove the backslash",
+            line=source.count(b"\n", 0, offset) + 1,
+        )
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bytes:

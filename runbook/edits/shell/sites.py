@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Act = Literal["assign", "append", "export", "unexport", "unset", "touch"]
 DECLARATIONS = frozenset({"export", "declare", "typeset", "readonly", "local"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=)(.*)\Z", re.DOTALL)
+_TRAPS = frozenset({"DEBUG", "ERR", "RETURN"})
 _WRITERS = frozenset({"read", "mapfile", "readarray", "getopts", "printf", "wait", "let"})
 
 
@@ -28,7 +29,8 @@ class Site:
     the place also gives it the export attribute, `value` the literal text or None. `where` is export, declare,
     assignment, set -a, prefix, env, or the construct the place stands under. `owned` places may be rewritten;
     `conditional` ones may or may not run; after `fixed` ones (readonly, `declare -i`)
-    later values do not arrive as written. `wild` places act on names that are not literal.
+    later values do not arrive as written, and
+    `lasting` ones may act at any later time. `wild` places act on names that are not literal.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Site:
     owned: bool = True
     conditional: bool = False
     fixed: bool = False
+    lasting: bool = False
 
     @property
     def wild(self) -> bool:
@@ -71,6 +74,8 @@ def of_declaration(source: bytes, command: Node) -> tuple[Site, ...]:
     options = _options(variant, flags)
     if options.functions or variant in ("local", "nameref"):
         return ()
+    if variant != "export" and any("n" in flag for flag in flags if flag.startswith("-")):
+        return tuple(_referred(source, argument) for argument in arguments if not _option(source, argument))
     return tuple(
         _declared(source, argument, variant, options)
         for argument in arguments
@@ -98,8 +103,8 @@ def of_words(words: Sequence[Word]) -> tuple[Site, ...]:
         return tuple(_spelt(words[0], command.text, arguments))
     if command.text in _WRITERS:
         return tuple(_written(command.text, arguments))
-    if command.text == "eval":
-        return tuple(_evaluated(arguments))
+    if command.text == "eval" or (command.text == "trap" and any(word.text in _TRAPS for word in arguments)):
+        return tuple(_evaluated(command.text, arguments))
     return ()
 
 
@@ -136,6 +141,24 @@ def _declared(source: bytes, argument: Node, variant: str, options: _Options) ->
         return _mentioned(argument, where, options)
     rewritten = options.transforms or options.unexports
     return _assigned(source, argument, where, options, expands=b"{", act="touch" if rewritten else None)
+
+
+def _referred(source: bytes, argument: Node) -> Site:
+    """`declare -n r=K`: whatever is done to r later is done to K."""
+    target = literal(source, argument.get("Value")) or ""
+    name, token = target if NAME.match(target) else "", span(argument)
+    return Site(
+        name,
+        "touch",
+        line(argument),
+        "a nameref",
+        token,
+        token,
+        exports=True,
+        owned=False,
+        conditional=True,
+        lasting=True,
+    )
 
 
 def _mentioned(argument: Node, where: str, options: _Options) -> Site:
@@ -223,16 +246,30 @@ def _written(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
     """Variables that read, mapfile, getopts, `printf -v`, `wait -p` give a value at run time."""
     option = {"printf": "-v", "wait": "-p"}.get(command)
     for position, word in enumerate(arguments):
-        given = option is None or (position > 0 and arguments[position - 1].text == option)
-        name = (word.text or "").removeprefix(option) if option and word.text != option else word.text
-        attached = option is not None and word.raw.startswith(option) and name != ""
-        if name and NAME.match(name) and (given or attached):
+        attached = option is not None and word.raw.startswith(option) and word.raw != option
+        named = position > 0 and arguments[position - 1].text == option
+        name = (word.text or "").removeprefix(option) if option and attached else word.text
+        if option and not (attached or named):
+            continue
+        if name is None and (option or position == len(arguments) - 1):
+            yield Site("", "touch", word.line, command, word.span, word.span, owned=False)
+        elif name and NAME.match(name):
             yield Site(name, "touch", word.line, command, word.span, word.span, owned=False)
 
 
-def _evaluated(arguments: Sequence[Word]) -> Iterator[Site]:
+def _evaluated(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
+    """Variables that text run by eval or a trap assigns, as far as it can be seen."""
     for word in arguments:
-        for found in re.finditer(r"\b([A-Za-z_][A-Za-z0-9_]*)\+?=", word.raw):
+        for found in re.finditer(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)\+?=", word.raw):
             yield Site(
-                found[1], "touch", word.line, "eval", word.span, word.span, owned=False, conditional=True
+                found[1],
+                "touch",
+                word.line,
+                command,
+                word.span,
+                word.span,
+                exports=True,
+                owned=False,
+                conditional=True,
+                lasting=command == "trap",
             )

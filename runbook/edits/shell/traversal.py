@@ -19,9 +19,10 @@ _LEAVES = frozenset(
     {"Pos", "End", "ValuePos", "ValueEnd", "Position", "OpPos", "Left", "Right", "Semicolon", "Comments"}
 )
 # Without any of these a simple command expands nothing and runs nothing
-_EXPANDS = re.compile(rb"[$`(]")
+_EXPANDS = re.compile(rb"[$`(\[]")
 _BRANCHES = (dict, list)
 _DEFAULTING = frozenset({":-", "-", ":+", "+", ":=", "="})
+_ARITHMETIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _COMPARISONS = frozenset({"==", "!=", "<=", ">="})
 
 
@@ -80,12 +81,19 @@ def survey(source: bytes, statement: Node) -> Survey:
             note = _NOTES.get(node.get("Type", ""))
             if note:
                 note(found, node)
-            elif node.get("Op") in ("<<", "<<-"):
-                found.documents = True
+            elif "OpPos" in node:
+                _note_redirection(found, node)
             stack += [value for key, value in node.items() if type(value) in _BRANCHES and key not in _LEAVES]
         elif type(node) is list:
             stack += node
     return found
+
+
+def _note_redirection(found: Survey, node: Node) -> None:
+    found.documents |= node.get("Op") in ("<<", "<<-")
+    variable = (node.get("N") or {}).get("Value", "")
+    if variable.startswith("{"):
+        found.writes.add(variable.strip("{}"))
 
 
 def _note_parameter(found: Survey, node: Node) -> None:
@@ -123,7 +131,24 @@ def _note_function(found: Survey, node: Node) -> None:
         found.functions.append(node["Name"]["Value"])
 
 
+def _note_test(found: Survey, node: Node) -> None:
+    """`[[ 1 -eq K=3 ]]` is arithmetic too."""
+    if node.get("Op") not in _ARITHMETIC_TESTS:
+        return
+    for side in ("X", "Y"):
+        written = re.findall(r"([A-Za-z_][A-Za-z0-9_]*)\s*[-+*/%&|^<>]*=", _text_of(node.get(side)))
+        found.writes.update(written)
+
+
+def _note_coprocess(found: Survey, node: Node) -> None:
+    name = _text_of(node.get("Name")).partition("=")[0]  # mvdan/sh takes `coproc K=1 python` for a name too
+    if NAME.match(name):
+        found.writes.add(name)
+
+
 _NOTES = {
+    "BinaryTest": _note_test,
+    "CoprocClause": _note_coprocess,
     "ParamExp": _note_parameter,
     "BinaryArithm": _note_arithmetic,
     "UnaryArithm": _note_arithmetic,
@@ -138,12 +163,14 @@ _NOTES = {
 
 
 def _arithmetic_name(operand: Any) -> str:
-    if not isinstance(operand, dict) or operand.get("Type") != "Word":
-        return ""
-    parts = operand.get("Parts", ())
-    text = parts[0].get("Value", "") if parts and parts[0].get("Type") == "Lit" else ""
-    found = re.match(r"[A-Za-z_][A-Za-z0-9_]*", str(text))
+    found = re.match(r"[A-Za-z_][A-Za-z0-9_]*", _text_of(operand))
     return found[0] if found else ""
+
+
+def _text_of(word: Any) -> str:
+    """The first literal piece of a word, else nothing."""
+    parts = word.get("Parts", ()) if isinstance(word, dict) else ()
+    return str(parts[0].get("Value", "")) if parts and parts[0].get("Type") == "Lit" else ""
 
 
 def _within(outer: str, inner: str) -> str:
