@@ -19,6 +19,7 @@ from runbook.load.outcome import Outcome
 from runbook.load.preflight import PreflightFailed
 from runbook.load.replay import replay
 from runbook.load.run import run_validation
+from runbook.load.tokens import counter
 from runbook.load.verdict import counts, evidence
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--model", help="the model's name; required unless --replay")
     option("--sessions", type=int, default=80, help="agent sessions at once")
     option("--rounds", type=int, default=3, help="rounds a session: fetch a record, store it")
-    option("--ctx", type=int, default=350, help="filler in the prompt, in tokens (an estimate)")
+    option("--ctx", type=int, default=350, help="filler in the prompt, in tokens")
+    option(
+        "--tokenizer", metavar="FILE", help="a tokenizer.json that counts the filler; without it, an estimate"
+    )
     option("--max-tokens", type=int, default=2000, help="limit of one response")
     option("--timeout", type=float, default=260.0, metavar="S", help="a session's deadline")
     option("--tag", default="repro", help="the run's name")
@@ -140,6 +144,7 @@ def options_of(args: argparse.Namespace) -> Options:
     _expect(bool(args.model), "--model is required")
     _expect(args.concurrency is None or args.concurrency > 0, "--concurrency should be above 0")
     _expect(args.base_url.startswith(("http://", "https://")), f"--base-url: no http URL: {args.base_url}")
+    counter(args.tokenizer)
     least = args.rows * 6
     _expect(
         args.max_tokens >= least,
@@ -166,6 +171,7 @@ def options_of(args: argparse.Namespace) -> Options:
         early_stop=not args.keep_going,
         max_infra=args.max_infra,
         min_concurrency=args.min_concurrency,
+        tokenizer=args.tokenizer,
         max_client_cpu=args.max_client_cpu,
         metrics_url=args.metrics_url,
         extra_body=_extra_body(args.extra_body),

@@ -28,6 +28,11 @@ class Control:
     concurrency: int | None = None
     url: str | None = None
 
+    @property
+    def text(self) -> str:
+        """How it differs, for people."""
+        return f"at {self.url}" if self.url else f"at concurrency {self.concurrency}"
+
     def applied(self, options: Options) -> Options:
         """The control arm's options: new nonces, no early stop, no demand on its concurrency."""
         return dataclasses.replace(

@@ -16,9 +16,10 @@ class Options:
     """One corruption run.
 
     `concurrency` sessions run at once (None: all of a wave). `timeout_s` is a session's deadline. `thinking` and
-    `temperature` None: the server's own default. `shared_prefix` is the share of the filler that all sessions
-    have, `aborts` the share of requests that are first asked and hung up on. Waves run one after the other,
-    further ones until `soak_s` is over. `metrics_url` None: /metrics of the endpoint. `extra_body` is merged into every request.
+    `temperature` None: the server's own default. `shared_prefix` is the share of the filler that all sessions have,
+    `aborts` the share of requests that are first asked and hung up on. Waves run one after the other, further ones
+    until `soak_s` is over. `tokenizer` is the path of a tokenizer.json that counts the filler, None: it is estimated.
+    `metrics_url` None: /metrics of the endpoint. `extra_body` is merged into every request.
     """
 
     base_url: str
@@ -42,6 +43,7 @@ class Options:
     max_infra: int = 0
     min_concurrency: float = 0.5
     max_client_cpu: float = 0.8
+    tokenizer: str | None = None
     metrics_url: str | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict)
 

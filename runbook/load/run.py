@@ -64,7 +64,7 @@ async def run_validation(
     chosen = control or (automatic if needs_control(result) else None)
     if chosen is None or result.corrupt:
         return result
-    say(f"control arm: the same sessions with {chosen.concurrency or chosen.url}")
+    say(f"control arm: the same sessions {chosen.text}")
     other = await run_sessions(chosen.applied(options), api_key=api_key, streams=None, say=say)
     found = with_control(result, other)
     return dataclasses.replace(
@@ -171,6 +171,7 @@ def details_of(
         "client_cpu": round(conditions.client_cpu, 3),
         "first_byte_s": conditions.first_byte_s,
         "tokens_counted_by": "chunks" if any(record.without_usage for record in records) else "usage",
+        "filler_counted_by": options.tokenizer or "estimate",
         "prompt_tokens": prompts[len(prompts) // 2] if prompts else None,
         "server": dict(server),
     }

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook.load.nonces import SHARED
+from runbook.load.tokens import estimate
 
 if TYPE_CHECKING:
     from runbook.load.nonces import Registry
-
-_CHARACTERS_A_TOKEN = 2.14
-"""Of a filler line, by DeepSeek's tokenizer: 2.1 to 2.2."""
+    from runbook.load.tokens import Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +50,21 @@ class Shape:
     shared_prefix: float = 0.0
 
 
-def write_scripts(shape: Shape, sessions: range, registry: Registry) -> list[Script]:
+def write_scripts(shape: Shape, sessions: range, registry: Registry, count: Count = estimate) -> list[Script]:
     """Scripts of the numbered sessions. Records come first: their groups are unique, filler's may not be."""
     records = {session: _records(shape, session, registry) for session in sessions}
-    shared = _filler("archive", SHARED, shape.ctx * shape.shared_prefix, registry)
+    shared = _filler("archive", SHARED, shape.ctx * shape.shared_prefix, registry, count)
     own_ctx = shape.ctx * (1.0 - shape.shared_prefix)
     return [
         Script(
             session=session,
             name=registry.draw(session),
             shared=shared,
-            own=_filler(f"session {session}", session, own_ctx, registry),
+            own=_filler(f"session {session}", session, own_ctx, registry, count),
             records=records[session],
         )
         for session in sessions
     ]
-
-
-def estimate_tokens(text: str) -> int:
-    """Tokens of filler text, estimated from its length (no tokenizer needed)."""
-    return round(len(text) / _CHARACTERS_A_TOKEN)
 
 
 def _records(shape: Shape, session: int, registry: Registry) -> tuple[Record, ...]:
@@ -80,11 +74,11 @@ def _records(shape: Shape, session: int, registry: Registry) -> tuple[Record, ..
     )
 
 
-def _filler(of: str, owner: int, tokens: float, registry: Registry) -> tuple[str, ...]:
+def _filler(of: str, owner: int, tokens: float, registry: Registry, count: Count) -> tuple[str, ...]:
     lines: list[str] = []
     spent = 0.0
     while spent < tokens:
         line = f"item {len(lines) + 1} of {of}: {registry.draw(owner)}"
         lines.append(line)
-        spent += (len(line) + 1) / _CHARACTERS_A_TOKEN
+        spent += count(f"{line}\n")
     return tuple(lines)

@@ -17,6 +17,7 @@ from runbook.load.prompts import TOOLS
 from runbook.load.script import write_scripts
 from runbook.load.session import play
 from runbook.load.story import Record, Story
+from runbook.load.tokens import counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,9 +37,9 @@ ENOUGH = 2
 
 def waves_of_scripts(options: Options, registry: Registry) -> Iterator[list[Script]]:
     """Scripts of wave after wave, without end; sessions are numbered through. The same for the same seed."""
-    start = 0
+    start, count = 0, counter(options.tokenizer)
     while True:
-        yield write_scripts(options.shape, range(start, start + options.sessions), registry)
+        yield write_scripts(options.shape, range(start, start + options.sessions), registry, count)
         start += options.sessions
 
 

