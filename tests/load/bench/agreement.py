@@ -91,8 +91,24 @@ def log_of(url: str) -> list[dict[str, Any]]:
 
 
 def figures(records: Sequence[RequestRecord], log: Sequence[Mapping[str, Any]]) -> list[Figure]:
-    """Every figure twice. The log's requests that were not answered whole are left out, as the bench must."""
+    """Every figure twice."""
     shown, rates = latencies(records), repeat_figures(records)
+    measured = {
+        "TTFT p50 ms": shown.ttft_ms["p50"],
+        "TTFT mean ms": shown.ttft_ms["mean"],
+        "ITL mean ms": shown.itl_ms["mean"],
+        "ITL p50 ms": shown.itl_ms["p50"],
+        "ITL req. ms": shown.itl_request_ms["mean"],
+        "TPOT p50 ms": shown.tpot_ms["p50"],
+        "e2e p50 ms": shown.e2e_ms["p50"],
+        "tok/s": rates.output_tok_s,
+        "answered": float(sum(record.ok for record in records)),
+    }
+    return [Figure(name, measured[name], value) for name, value in logged(log).items()]
+
+
+def logged(log: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """The figures by the log. Requests that were not answered whole are left out, as the bench must leave them out."""
     good = [entry for entry in log if entry["status"] == 200 and entry["end"] == "done"]
     stamps = [[at for at, events in entry["writes"] for _ in range(events)] for entry in good]
     gaps = [[b - a for a, b in itertools.pairwise(own)] for own in stamps]
@@ -100,20 +116,14 @@ def figures(records: Sequence[RequestRecord], log: Sequence[Mapping[str, Any]]) 
     ttft = [own[0] - entry["received"] for entry, own in zip(good, stamps, strict=True)]
     e2e = [own[-1] - entry["received"] for entry, own in zip(good, stamps, strict=True)]
     span = max(entry["ended"] or entry["received"] for entry in log) - min(entry["received"] for entry in log)
-    return [
-        Figure("TTFT p50 ms", shown.ttft_ms["p50"], statistics.median(ttft) * 1e3),
-        Figure("TTFT mean ms", shown.ttft_ms["mean"], statistics.fmean(ttft) * 1e3),
-        Figure(
-            "ITL mean ms", shown.itl_ms["mean"], statistics.fmean(gap for own in gaps for gap in own) * 1e3
-        ),
-        Figure(
-            "ITL p50 ms", shown.itl_ms["p50"], statistics.median(gap for own in gaps for gap in own) * 1e3
-        ),
-        Figure(
-            "ITL req. ms", shown.itl_request_ms["mean"], statistics.fmean(map(statistics.fmean, gaps)) * 1e3
-        ),
-        Figure("TPOT p50 ms", shown.tpot_ms["p50"], statistics.median(tpot) * 1e3),
-        Figure("e2e p50 ms", shown.e2e_ms["p50"], statistics.median(e2e) * 1e3),
-        Figure("tok/s", rates.output_tok_s, sum(entry["tokens"] for entry in good) / span),
-        Figure("answered", float(sum(record.ok for record in records)), float(len(good))),
-    ]
+    return {
+        "TTFT p50 ms": statistics.median(ttft) * 1e3,
+        "TTFT mean ms": statistics.fmean(ttft) * 1e3,
+        "ITL mean ms": statistics.fmean(gap for own in gaps for gap in own) * 1e3,
+        "ITL p50 ms": statistics.median(gap for own in gaps for gap in own) * 1e3,
+        "ITL req. ms": statistics.fmean(map(statistics.fmean, gaps)) * 1e3,
+        "TPOT p50 ms": statistics.median(tpot) * 1e3,
+        "e2e p50 ms": statistics.median(e2e) * 1e3,
+        "tok/s": sum(entry["tokens"] for entry in good) / span,
+        "answered": float(len(good)),
+    }

@@ -160,7 +160,8 @@ def _tail(script: Script, entry: Entry) -> list[bytes]:
 
 
 def _event(document: Mapping[str, Any]) -> bytes:
-    return b"data: " + json.dumps(document).encode() + b"\n\n"
+    whole = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "m", **document}
+    return b"data: " + json.dumps(whole).encode() + b"\n\n"
 
 
 def _chunked(body: bytes) -> bytes:
