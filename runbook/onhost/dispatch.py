@@ -29,6 +29,7 @@ MODULES = {
     "audit": ("audit_read", "audit_append"),
     "cache": ("cache_has", "cache_put"),
     "jobs": ("job_start", "job_poll", "job_stop"),
+    "gpus": ("gpus",),
     "journal": ("journal",),
     "listening": ("listening",),
     "lock": ("lock", "lock_step", "unlock"),

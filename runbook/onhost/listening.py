@@ -26,7 +26,7 @@ def listening(session: Session, ports: list[int]) -> dict[str, list[dict[str, An
     owners = _owners(session.proc, {inode for found in sockets.values() for inode in found})
     return {
         str(port): [
-            _describe(session.proc, pid)
+            describe(session.proc, pid)
             for pid in sorted({pid for inode in found for pid in owners.get(inode, ())})
         ]
         for port, found in sockets.items()
@@ -71,7 +71,8 @@ def _sockets(proc: str, pid: int) -> set[str]:
     return {link[len("socket:[") : -1] for link in found if link.startswith("socket:[")}
 
 
-def _describe(proc: str, pid: int) -> dict[str, Any]:
+def describe(proc: str, pid: int) -> dict[str, Any]:
+    """A process as messages name it: its command line, secrets masked, and its unit."""
     return {"pid": pid, "cmdline": _command(proc, pid), "unit": unit_of(cgroups.group_of(proc, pid) or "")}
 
 

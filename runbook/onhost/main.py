@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from runbook.onhost import frames, warden
+from runbook.onhost import dispatch, frames, warden
 from runbook.onhost.calls import MODES, Refusal
 from runbook.onhost.lock import Lock
 from runbook.onhost.serve import SILENCE_S, Server
@@ -55,6 +55,8 @@ def _help(options: dict[str, Any], lock: Lock | None, incoming: Iterator[Any], o
     signal.signal(signal.SIGTERM, lambda *_: _leave(session))
     server = Server(session, out, silence_s=float(options.get("silence_s") or SILENCE_S))
     server.send({"id": 0, "ok": {"pid": os.getpid(), "python": ".".join(map(str, sys.version_info[:3]))}})
+    # While the controller reads our first word we compile what it nearly always asks for next.
+    dispatch.find("observe")
     return server.serve(incoming)
 
 

@@ -63,7 +63,7 @@ def _problem(found: os.stat_result) -> str | None:
     if not stat.S_ISDIR(found.st_mode):
         return "is not a directory"
     if found.st_uid != os.geteuid():
-        return f"belongs to uid {found.st_uid}, not to us ({os.geteuid()})"
+        return f"belongs to uid {found.st_uid}, not to us ({os.geteuid()}; `become: true` works as root)"
     if found.st_mode & 0o022:
         return f"is writable by others (mode {stat.S_IMODE(found.st_mode):04o})"
     return None
