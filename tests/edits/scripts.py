@@ -124,6 +124,9 @@ _noise = st.one_of(
     st.sampled_from(
         [
             "# export K=1",
+            "# export K=1 \\",
+            "eval export K=6",
+            "exec {J}> /dev/null",
             "",
             "   ",
             "echo 'export K=2'",

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import event, given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from runbook.edits.serve_script import edit, read
@@ -17,6 +17,7 @@ from tests.edits.scripts import NAMES, scripts, values
 if TYPE_CHECKING:
     from pathlib import Path
 
+_FEW = settings().max_examples // 4  # the first law holds these too
 _wanted = st.dictionaries(st.sampled_from(NAMES), values | st.none(), min_size=1, max_size=2)
 
 
@@ -71,6 +72,7 @@ def test_what_is_read_is_what_the_server_really_gets(folder: Path, script: str) 
         assert {name.decode() for name in seen} - set(literal) <= unsure or "*" in found.unreadable
 
 
+@settings(max_examples=_FEW)
 @given(script=scripts(), wanted=_wanted)
 def test_a_second_edit_changes_nothing_and_the_first_reads_back(
     script: str, wanted: dict[str, str | None]
@@ -84,6 +86,7 @@ def test_a_second_edit_changes_nothing_and_the_first_reads_back(
         assert not set(to_unset) & set(values_now)
 
 
+@settings(max_examples=_FEW)
 @given(script=scripts(), value=values)
 def test_a_new_name_set_and_unset_again_leaves_the_script_as_it_was(script: str, value: str) -> None:
     with contextlib.suppress(EditRefusedError):

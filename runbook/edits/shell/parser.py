@@ -131,7 +131,7 @@ def _refuse_joined_comments(source: bytes, tree: Node) -> None:
 
 def _refuse_behind_command(source: bytes, offset: int) -> None:
     line_start = source.rfind(b"\n", 0, offset) + 1
-    above = source[:line_start].rpartition(b"\n")[0].rpartition(b"\n")[2]
+    above = source[source.rfind(b"\n", 0, max(line_start - 1, 0)) + 1 : max(line_start - 1, 0)]
     # of a block of comment lines each speaks for itself
     continued = above.endswith(b"\\") and not above.lstrip(b" \t").startswith(b"#")
     if continued or source[line_start:offset].strip(b" \t"):
