@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from runbook.load.bench.exposition import Counters
 
 # Health probes generate a token now and then and may be counted as requests.
 _ALLOWED_TOKENS = 0.01
 _ALLOWED_REQUESTS = 0.02
+_SAMPLES = 3
 
 
 def foreign_load(
-    before: Counters, after: Counters, *, busiest: float | None, requests: int, tokens: int, in_flight: int
+    before: Counters, after: Counters, *, load: Sequence[float], requests: int, tokens: int, in_flight: int
 ) -> str:
     """What was more than ours, with both numbers; empty where nothing was, or the server does not say.
 
-    `busiest` is the most that ran and waited in the server at once, `in_flight` the most we ever had open;
-    `requests` and `tokens` are what we sent and were answered, warm-up and failures included.
+    `load` samples what ran and waited in the server, `in_flight` is the most we ever had open; `requests` and `tokens`
+    are what we sent and were answered, failures included. Gauges lag behind, and a request that ended may still be
+    counted beside the one that took its place: only most of the samples together say something.
     """
-    if busiest is not None and busiest > in_flight:
-        return f"foreign requests: {busiest:.0f} in the server, {in_flight} of them ours at most"
+    if len(load) >= _SAMPLES and (typical := statistics.median_low(load)) > in_flight:
+        return f"foreign requests: {typical:.0f} in the server most of the time, {in_flight} of them ours at most"
     generated = _grown(before.generated, after.generated)
     if generated is not None and generated > tokens * (1 + _ALLOWED_TOKENS) + 16:
         return f"foreign requests: the server generated {generated:.0f} tokens, {tokens} of them ours"

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=None,
         metavar="URL",
-        help="a server's /metrics; default BASE/metrics",
+        help="/metrics of a server that generates; default BASE/metrics",
     )
     add("--api-key-env", default=None, metavar="NAME", help="variable that holds the API key")
     add("--timeout", type=float, default=600.0, metavar="SECONDS", help="for one request")

@@ -15,7 +15,7 @@ from runbook.load.bench.parse import record
 from runbook.load.bench.server import counters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
 
     import httpx
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from runbook.load.bench.settings import Settings
 
 _TELL_EVERY_S = 1.0
-_GAUGE_EVERY_S = 2.0
+_GAUGE_EVERY_S = 1.0
+_SETTLE_ASKS, _SETTLE_EVERY_S = 5, 0.2
 _START_TOGETHER_S = 0.2  # for the processes to open their connections
 
 
@@ -57,18 +58,19 @@ async def run_slot(
     `told` hears about once a second how many requests are done and sent; of other processes it hears nothing.
     """
     streams: list[RawStream] = []
-    busiest: dict[str, float] = {}
     urls = settings.metrics_urls
+    loads: dict[str, list[float]] = {url: [] for url in urls}
     before = [await counters(client, url) for url in urls]
-    beside = [asyncio.create_task(_tell(streams, told)), asyncio.create_task(_watch(client, urls, busiest))]
+    beside = [asyncio.create_task(_tell(streams, told)), asyncio.create_task(_watch(client, loads))]
     try:
         found, health = await _drive(client, settings, prompts, slot, streams, pool)
     finally:
         await _stopped(*beside)
-    after = [await counters(client, url) for url in urls]
+    tokens = sum(one.output_tokens for one in found)
+    after = [await _settled(client, url, was, tokens) for url, was in zip(urls, before, strict=True)]
     started = min((one.sent for one in found), default=0.0)
     records = tuple(shifted(one, started) for one in found)
-    contradictions = _contradictions(before, after, [busiest.get(url) for url in urls], records)
+    contradictions = _contradictions(before, after, [loads[url] for url in urls], records)
     return SlotRun(slot, records, health, tuple(contradictions))
 
 
@@ -108,14 +110,25 @@ async def _tell(streams: Sequence[RawStream], told: Callable[[int, int], None]) 
         told(sum(raw.ended > 0 for raw in streams), len(streams))
 
 
-async def _watch(client: httpx.AsyncClient, urls: Sequence[str], busiest: dict[str, float]) -> None:
-    """Keep the most that ran and waited in each server at once."""
-    while urls:
-        for url in urls:
+async def _watch(client: httpx.AsyncClient, loads: Mapping[str, list[float]]) -> None:
+    """Sample what runs and waits in each server."""
+    while loads:
+        await asyncio.sleep(_GAUGE_EVERY_S)
+        for url, samples in loads.items():
             load = (await counters(client, url)).load
             if load is not None:
-                busiest[url] = max(load, busiest.get(url, 0.0))
-        await asyncio.sleep(_GAUGE_EVERY_S)
+                samples.append(load)
+
+
+async def _settled(client: httpx.AsyncClient, url: str, before: Counters, tokens: int) -> Counters:
+    """The counters after the load; those that have not yet counted what we were answered are asked again, for a second."""
+    found = await counters(client, url)
+    for _ in range(_SETTLE_ASKS):
+        if found.generated is None or found.generated - (before.generated or 0.0) >= tokens:
+            break
+        await asyncio.sleep(_SETTLE_EVERY_S)
+        found = await counters(client, url)
+    return found
 
 
 async def _stopped(*tasks: asyncio.Task[None]) -> None:
@@ -132,15 +145,15 @@ async def _stopped(*tasks: asyncio.Task[None]) -> None:
 def _contradictions(
     before: Sequence[Counters],
     after: Sequence[Counters],
-    busiest: Sequence[float | None],
+    loads: Sequence[Sequence[float]],
     records: Sequence[RequestRecord],
 ) -> list[str]:
     tokens = sum(r.output_tokens for r in records)
     peak = in_flight(records).peak if records else 0
     found = []
-    for earlier, later, most in zip(before, after, busiest, strict=True):
+    for earlier, later, load in zip(before, after, loads, strict=True):
         foreign = foreign_load(
-            earlier, later, busiest=most, requests=len(records), tokens=tokens, in_flight=peak
+            earlier, later, load=load, requests=len(records), tokens=tokens, in_flight=peak
         )
         found += [text for text in (foreign, miscounted(earlier, later, tokens=tokens)) if text]
     return found

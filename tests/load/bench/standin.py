@@ -57,11 +57,12 @@ class Entry:
 class StandIn:
     """Serves scripts: `script(index, request)` gives the answer of the index-th request.
 
-    `extra` adds GET paths; `gate` is awaited before every write, so that a scenario may stall the whole server.
+    `extra` adds GET paths, with a text or what makes one of the log; within `stalls` (from, to; seconds since the first
+    request) nothing is written; `key` is the API key it wants.
     """
 
     script: Callable[[int, Mapping[str, Any]], Script]
-    extra: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, str | Callable[[list[Entry]], str]] = field(default_factory=dict)
     stalls: tuple[tuple[float, float], ...] = ()
     key: str | None = None
     log: list[Entry] = field(default_factory=list)
@@ -108,6 +109,7 @@ class StandIn:
         if path == "/log":
             return await _answer(writer, 200, json.dumps([asdict(entry) for entry in self.log]))
         found = self.extra.get(path)
+        found = found(self.log) if callable(found) else found
         return await _answer(writer, 200 if found is not None else 404, found or "")
 
     async def _chat(self, request: Mapping[str, Any], writer: asyncio.StreamWriter) -> bool:

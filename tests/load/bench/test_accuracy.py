@@ -18,7 +18,7 @@ from runbook.load.bench.slotrun import SlotRun, run_slot
 from runbook.load.bench.workload import Workload
 from runbook.load.client import open_client
 from tests.load.bench.agreement import figures, log_of, measured, stand_in
-from tests.load.bench.standin import WORD, Script, StandIn, paced, plain
+from tests.load.bench.standin import WORD, Entry, Script, StandIn, paced, plain
 
 pytestmark = pytest.mark.real
 
@@ -154,16 +154,25 @@ def test_the_lag_of_a_blocked_loop_is_seen() -> None:
     assert asyncio.run(blocked()) > 40
 
 
-def test_foreign_requests_and_wrong_counters_are_seen_while_it_runs() -> None:
-    counters = "sglang:num_running_reqs 9\nsglang:num_queue_reqs 1\n"
-    server = StandIn(plain, extra={"/metrics": counters})
+@pytest.mark.parametrize(
+    ("factor", "seen"),
+    [
+        (1, ()),
+        (3, ("foreign requests: the server generated 240 tokens, 80 of them ours",)),
+        (0.5, ("tokens disagree: the server's counter grew by 40, usage sums to 80",)),
+    ],
+)
+def test_the_servers_own_counters_are_held_against_ours(factor: float, seen: tuple[str, ...]) -> None:
+    def metrics(log: list[Entry]) -> str:
+        return f"sglang:generation_tokens_total {factor * sum(entry.tokens for entry in log)}\n"
 
     async def run() -> SlotRun:
-        async with server.serving() as url, open_client(url, connections=8) as client:
-            settings = Settings(url, Workload("m", (2,), 20, 8), metrics_urls=("/metrics",))
-            return await run_slot(client, settings, prompts("run", 20), Slot(2, 0, 2, 1.0))
+        async with StandIn(plain, extra={"/metrics": metrics}).serving() as url:
+            settings = Settings(url, Workload("m", (2,), 20, 40), metrics_urls=("/metrics",))
+            async with open_client(url, connections=8) as client:
+                return await run_slot(client, settings, prompts("run", 20), Slot(2, 0, 2, 1.0))
 
-    assert asyncio.run(run()).server == ("foreign requests: 10 in the server, 2 of them ours at most",)
+    assert asyncio.run(run()).server == seen
 
 
 def test_a_stand_in_with_usage_below_its_events_is_named() -> None:

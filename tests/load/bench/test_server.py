@@ -45,22 +45,32 @@ BEFORE = Counters(requests=100, generated=1000)
 
 
 @pytest.mark.parametrize(
-    ("after", "busiest", "foreign"),
+    ("after", "load", "foreign"),
     [
-        (Counters(requests=110, generated=2000), 8.0, ""),
-        (Counters(requests=110, generated=2020), 8.0, ""),  # health probes make a token each
-        (Counters(requests=110, generated=2500), 8.0, "generated 1500 tokens, 1000 of them ours"),
-        (Counters(requests=110, generated=2000), 9.0, "9 in the server, 8 of them ours at most"),
-        (Counters(requests=130), None, "counted 30, 10 of them ours"),
-        (Counters(requests=112), None, ""),
-        (Counters(requests=3, generated=7), None, ""),  # restarted: counters start again
-        (Counters(), None, ""),
+        (Counters(requests=110, generated=2000), [8, 8, 8], ""),
+        (Counters(requests=110, generated=2020), [], ""),  # health probes make a token each
+        (Counters(requests=110, generated=2500), [], "generated 1500 tokens, 1000 of them ours"),
+        (
+            Counters(requests=110, generated=2000),
+            [0, 9, 9],
+            "9 in the server most of the time, 8 of them ours at most",
+        ),
+        (
+            Counters(requests=110, generated=2000),
+            [8, 16, 0, 16, 8],
+            "",
+        ),  # ended ones beside those that took their place
+        (Counters(requests=110, generated=2000), [16, 16], ""),
+        (Counters(requests=130), [], "counted 30, 10 of them ours"),
+        (Counters(requests=112), [], ""),
+        (Counters(requests=3, generated=7), [], ""),  # restarted: counters start again
+        (Counters(), [], ""),
     ],
 )
 def test_foreign_requests_show_in_gauges_and_counters(
-    after: Counters, busiest: float | None, foreign: str
+    after: Counters, load: list[float], foreign: str
 ) -> None:
-    found = foreign_load(BEFORE, after, busiest=busiest, requests=10, tokens=1000, in_flight=8)
+    found = foreign_load(BEFORE, after, load=load, requests=10, tokens=1000, in_flight=8)
     assert found.endswith(foreign)
     assert bool(found) == bool(foreign)
 
