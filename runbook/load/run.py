@@ -6,37 +6,25 @@ import asyncio
 import contextlib
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from runbook.load.ask import Asker, Bodies
-from runbook.load.bench.clienthealth import HealthWatch
+from runbook.load.bench.clienthealth import ClientHealth, HealthWatch
 from runbook.load.bench.senders import httpx_sender
 from runbook.load.bench.wire import target, wire_sender
 from runbook.load.client import open_client
 from runbook.load.control import arm, needs_control, with_control
-from runbook.load.defects import Severity
 from runbook.load.outcome import worst
 from runbook.load.preflight import preflight, why_dead
 from runbook.load.progress import report
-from runbook.load.results import SessionsResult, corruption_line, wall_line
 from runbook.load.servermetrics import ServerMetrics, sample
-from runbook.load.statistics import upper_bound
 from runbook.load.streams import StreamFile
+from runbook.load.summary import result_of
 from runbook.load.swarm import Swarm
-from runbook.load.verdict import (
-    Conditions,
-    by_round,
-    by_wave,
-    counts,
-    findings,
-    finished,
-    infra_ends,
-    judged,
-    with_severity,
-)
+from runbook.load.verdict import Conditions, infra_ends
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
     import httpx
@@ -44,6 +32,7 @@ if TYPE_CHECKING:
     from runbook.load.control import Control
     from runbook.load.options import Options
     from runbook.load.progress import Say
+    from runbook.load.results import SessionsResult
     from runbook.load.story import Record
 
 STALL_S = 120.0
@@ -89,24 +78,31 @@ async def run_sessions(
                     records = await _watched(swarm, client, metrics, say)
         wall_s = time.perf_counter() - swarm.began
         died = await why_dead(client, options) if infra_ends(records) or _cut(records) else ""
-    health = watch.health()
-    conditions = Conditions(
+    conditions = conditions_of(options, swarm, watch.health(), metrics, wall_s=wall_s, died=died)
+    return result_of(options, records, conditions, kept.written, server=metrics.to_json())
+
+
+def conditions_of(
+    options: Options, swarm: Swarm, health: ClientHealth, metrics: ServerMetrics, *, wall_s: float, died: str
+) -> Conditions:
+    """What was measured beside the sessions, and the limits it is held to."""
+    gauge = swarm.gauge
+    return Conditions(
         asked=options.at_once,
-        peak=swarm.gauge.peak(),
-        peak_in_flight=swarm.gauge.peak_in_flight,
+        peak=gauge.peak(),
+        peak_in_flight=gauge.peak_in_flight,
         peak_running=metrics.peak_running,
-        first_byte_s=(swarm.gauge.first_byte_s(0.5), swarm.gauge.first_byte_s(0.99)),
+        first_byte_s=(gauge.first_byte_s(0.5), gauge.first_byte_s(0.99)),
         wall_s=wall_s,
         client_cpu=health.cpu_share,
         lag_p99_s=health.lag_p99_ms / 1e3,
-        gap_median_s=swarm.gauge.gap_median_s(),
+        gap_median_s=gauge.gap_median_s(),
         died=died,
         max_infra=options.max_infra,
         min_concurrency=options.min_concurrency,
         max_client_cpu=options.max_client_cpu,
         stopped=swarm.stopped,
     )
-    return result_of(options, records, conditions, kept.written, server=metrics.to_json())
 
 
 @contextlib.asynccontextmanager
@@ -120,61 +116,6 @@ async def asking(client: httpx.AsyncClient, options: Options, api_key: str | Non
             yield Asker(send, bodies)
     else:
         yield Asker(httpx_sender(client, bodies.take, deadline_s=options.timeout_s), bodies)
-
-
-def result_of(
-    options: Options,
-    records: Sequence[Record],
-    conditions: Conditions,
-    streams: str | None,
-    server: Mapping[str, Any] | None = None,
-) -> SessionsResult:
-    """The result document's value. Pure."""
-    done, ends = finished(records), counts(records)
-    corrupt = sum(record.corrupt for record in records)
-    found = findings(records, conditions)
-    tokens = sum(record.tokens or record.chunks for record in records)
-    return SessionsResult(
-        name=options.tag,
-        outcome=worst(finding.outcome for finding in found),
-        sessions=len(records),
-        rounds=options.rounds,
-        counts=ends,
-        corrupt=corrupt,
-        infra=len(infra_ends(records)),
-        upper_95=upper_bound(corrupt, len(judged(records))),
-        judged=len(judged(records)),
-        wall_s=round(conditions.wall_s, 3),
-        peak_concurrency=conditions.peak,
-        tokens_per_s=round(tokens / max(conditions.wall_s, 1e-9), 1),
-        lines=(wall_line(conditions.wall_s, ends), corruption_line(corrupt, len(done), len(records))),
-        findings=found,
-        waves=tuple(by_wave(records)),
-        streams=streams,
-        finished=len(done),
-        slips=len(with_severity(records, Severity.RATE)),
-        soft=len(with_severity(records, Severity.SOFT)),
-        by_round=by_round(records),
-        details=details_of(options, records, conditions, server or {}),
-    )
-
-
-def details_of(
-    options: Options, records: Sequence[Record], conditions: Conditions, server: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Further measurements. `prompt_tokens` is what the filler came to, by the server's own count."""
-    prompts = sorted(record.prompt_tokens for record in records if record.prompt_tokens)
-    return {
-        "seed": options.seed,
-        "asked_concurrency": options.at_once,
-        "peak_in_flight": conditions.peak_in_flight,
-        "client_cpu": round(conditions.client_cpu, 3),
-        "first_byte_s": conditions.first_byte_s,
-        "tokens_counted_by": "chunks" if any(record.without_usage for record in records) else "usage",
-        "filler_counted_by": options.tokenizer or "estimate",
-        "prompt_tokens": prompts[len(prompts) // 2] if prompts else None,
-        "server": dict(server),
-    }
 
 
 def _cut(records: Sequence[Record]) -> bool:

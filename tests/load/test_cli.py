@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runbook.load.__main__ import main
-from runbook.load.cli import add_arguments, options_of, result_text
+from runbook.load.arguments import add_arguments, options_of
+from runbook.load.cli import result_text
 from runbook.load.progress import text_of
-from runbook.load.run import result_of
+from runbook.load.summary import result_of
 from tests.faultserver.server import Behaviour, FaultServer
 from tests.load.records import GOOD_CONDITIONS, records
 from tests.load.test_control import OPTIONS

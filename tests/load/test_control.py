@@ -12,7 +12,7 @@ from runbook.load.defects import Severity
 from runbook.load.options import Options
 from runbook.load.outcome import Outcome, worst
 from runbook.load.results import SessionsResult
-from runbook.load.run import result_of
+from runbook.load.summary import result_of
 from tests.load.records import GOOD_CONDITIONS, records, slipped
 
 OPTIONS = Options(
