@@ -6,6 +6,7 @@ import re
 
 from runbook.onhost import command
 from runbook.onhost.calls import Refusal, reading
+from runbook.onhost.masking import mask_text
 from runbook.onhost.units import named
 
 TYPE_CHECKING = False
@@ -36,11 +37,11 @@ def journal(
 
 
 def select(text: str, lines: int, grep: str | None) -> str:
-    """The last lines that match, at most LIMIT_BYTES of them."""
+    """The last lines that match, at most LIMIT_BYTES of them, secrets masked: servers log their own arguments."""
     found: list[str] = text.splitlines()
     if grep:
         found = list(filter(_pattern(grep).search, found))
-    kept = "\n".join(found[-lines:] if lines else []).encode("utf-8", "replace")[-LIMIT_BYTES:]
+    kept = mask_text("\n".join(found[-lines:] if lines else [])).encode("utf-8", "replace")[-LIMIT_BYTES:]
     return kept.decode("utf-8", "ignore")
 
 

@@ -142,6 +142,14 @@ def test_the_last_matching_lines_are_kept(lines: int, grep: str | None, want: st
     assert journal.select("a\nab\nc\nad\n", lines, grep) == want
 
 
+def test_a_secret_a_server_logged_stays_on_the_host() -> None:
+    text = "server_args=ServerArgs(model_path='/m', api_key='sk-1', max_total_tokens=8)"
+    assert (
+        journal.select(text, 1, None)
+        == "server_args=ServerArgs(model_path='/m', api_key=***, max_total_tokens=8)"
+    )
+
+
 def test_a_pattern_that_is_none_is_refused() -> None:
     with pytest.raises(Refusal, match="no regular expression"):
         journal.select("a", 1, "(")
