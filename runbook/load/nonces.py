@@ -52,9 +52,12 @@ class Registry:
         self._owner: dict[str, int] = {}
         self._group_owner: dict[str, int | None] = {}
 
-    def draw(self, owner: int) -> str:
-        """A new nonce of `owner`; its groups are new as well while the alphabet has room for that."""
-        nonce = self._fresh()
+    def draw(self, owner: int, *, new_groups: bool = True) -> str:
+        """A new nonce of `owner`; with `new_groups` its groups are new too, while the alphabet has room for that.
+
+        Filler goes without: a long context alone can hold more groups than there are.
+        """
+        nonce = self._fresh(_TRIES if new_groups else 0)
         self._owner[nonce] = owner
         for group in nonce.split("-"):
             known = self._group_owner.setdefault(group, owner)
@@ -70,8 +73,8 @@ class Registry:
         """The only session that owns the group; None when nobody or more than one does."""
         return self._group_owner.get(group)
 
-    def _fresh(self) -> str:
-        for _ in range(_TRIES):
+    def _fresh(self, tries: int) -> str:
+        for _ in range(tries):
             groups = self._candidate()
             if not any(group in self._group_owner for group in groups):
                 return "-".join(groups)

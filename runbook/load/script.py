@@ -78,7 +78,7 @@ def _filler(of: str, owner: int, tokens: float, registry: Registry, count: Count
     lines: list[str] = []
     spent = 0.0
     while spent < tokens:
-        line = f"item {len(lines) + 1} of {of}: {registry.draw(owner)}"
+        line = f"item {len(lines) + 1} of {of}: {registry.draw(owner, new_groups=False)}"
         lines.append(line)
         spent += count(f"{line}\n")
     return tuple(lines)

@@ -62,11 +62,12 @@ class Swarm:
 
     async def run(self) -> Sequence[Record]:
         """Every wave; returns all records, those of stopped sessions too."""
-        for wave, scripts in enumerate(waves_of_scripts(self.options, self.registry)):
-            await self._wave(wave, scripts)
-            over = time.perf_counter() - self.began >= self.options.soak_s
-            if self.stopped or (wave + 1 >= self.options.waves and over):
-                break
+        with self._aside_of_loop:
+            for wave, scripts in enumerate(waves_of_scripts(self.options, self.registry)):
+                await self._wave(wave, scripts)
+                over = time.perf_counter() - self.began >= self.options.soak_s
+                if self.stopped or (wave + 1 >= self.options.waves and over):
+                    break
         return self.records
 
     async def _wave(self, wave: int, scripts: Sequence[Script]) -> None:
