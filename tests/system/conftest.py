@@ -17,17 +17,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# The user's own cache, found before the tests are given one that dies with them: a Debian is built once, not once a run.
+CACHE = base.cache()
+
+
 @pytest.fixture(scope="session")
-def hosts() -> Iterator[tuple[TestHost, ...]]:
-    """Both hosts of the run. Skips with the reason where they cannot be booted; fails where they must be."""
+def tree() -> Path:
+    """The Debian that hosts are based on. Skips with the reason where they cannot be booted; fails where they must be."""
     if reason := requirements.obstacle():
         _do_without(reason)
     try:
-        tree = base.built(base.mirror(), base.cache())
+        return base.built(base.mirror(), CACHE)
     except ProgramFailed as error:
         _do_without(f"no Debian could be built for the test hosts: {error}")
-    with fleet(base.cache(), tree) as ours:
+
+
+@pytest.fixture(scope="session")
+def hosts(tree: Path) -> Iterator[tuple[TestHost, ...]]:
+    """Both hosts of the run."""
+    with fleet(CACHE, tree) as ours:
         yield ours.boot(("gpu1", "gpu2"))
+
+
+@pytest.fixture(scope="module")
+def boxes(tree: Path) -> Iterator[tuple[TestHost, ...]]:
+    """Six hosts of a module's own, to be broken side by side."""
+    with fleet(CACHE, tree) as ours:
+        yield ours.boot([f"box{number}" for number in range(6)])
 
 
 def _do_without(reason: str) -> NoReturn:

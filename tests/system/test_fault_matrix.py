@@ -7,29 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.system import matrix
-from tests.system.boot import base
 from tests.system.faults import FAULTS
-from tests.system.hosts import fleet
 from tests.system.matrix import ACTIONS, Bench
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.system.hosts import TestHost
     from tests.system.matrix import Cell
 
 pytestmark = pytest.mark.system
 
-# Slow cells only wait for silence to be noticed, so they share the cores with the others.
-HOSTS = 4
-
 
 @pytest.fixture(scope="module")
-def benches(hosts: tuple[TestHost, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Bench]]:
-    """Hosts of the matrix's own, each with its operator; `hosts` has said already whether they can be booted."""
-    with fleet(base.cache(), base.built(base.mirror(), base.cache())) as ours:
-        booted = ours.boot([f"box{number}" for number in range(HOSTS)])
-        yield [Bench.at(host, tmp_path_factory.mktemp("operators")) for host in booted]
+def benches(boxes: tuple[TestHost, ...], tmp_path_factory: pytest.TempPathFactory) -> list[Bench]:
+    """Hosts with an operator each. Slow cells only wait for silence to be noticed, and share the cores with others."""
+    return [Bench.at(host, tmp_path_factory.mktemp("operators")) for host in boxes]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.system.boot import base, owner, runs
+from tests.system.boot import owner, runs
 from tests.system.boot.cgroups import hierarchies
 from tests.system.boot.commands import run
 from tests.system.boot.records import Place, Record, take_away
@@ -33,8 +33,7 @@ with fleet(Path(sys.argv[1]), Path(sys.argv[2])) as ours:
 """
 
 
-def test_a_run_that_is_killed_leaves_nothing_behind(hosts: tuple[TestHost, ...], tmp_path: Path) -> None:
-    tree = base.built(base.mirror(), base.cache())
+def test_a_run_that_is_killed_leaves_nothing_behind(tree: Path, tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", BOOTS_ONE, str(tmp_path), str(tree)],
         cwd=Path(__file__).parents[2],
@@ -50,7 +49,7 @@ def test_a_run_that_is_killed_leaves_nothing_behind(hosts: tuple[TestHost, ...],
     assert gone_within(record, place, 20.0) == []
 
 
-def test_the_next_run_takes_away_what_a_dead_one_left(hosts: tuple[TestHost, ...], tmp_path: Path) -> None:
+def test_the_next_run_takes_away_what_a_dead_one_left(tree: Path, tmp_path: Path) -> None:
     dead = runs.claim(tmp_path)
     record = dead.record(0, "left")
     dead.write(record)
