@@ -87,7 +87,11 @@ def _read(statements: Sequence[Statement], index: int, command: Command) -> Laun
     called = argv[0].text if argv else None
     inner = [c for statement in statements for c in statement.commands if c.where.startswith(FUNCTION)]
     calls = any(called in statement.functions for statement in statements)
-    sites, unclear = _inside(inner) if calls else ((), "")
+    inner = [
+        *(inner if calls else ()),
+        *(c for c in statements[index].commands if c is not command and c.where),
+    ]
+    sites, unclear = _inside(inner)
     return Launch(
         index,
         words[0].line,

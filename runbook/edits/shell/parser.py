@@ -125,7 +125,7 @@ def _refuse_joined_comments(source: bytes, tree: Node) -> None:
             stack += node
         elif isinstance(node, dict):
             stack += node.values()
-            if "Hash" in node and "\n" in node["Text"]:
+            if "Hash" in node and "\n" in node.get("Text", ""):
                 _refuse_behind_command(source, node["Hash"]["Offset"])
 
 

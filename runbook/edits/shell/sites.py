@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from runbook.edits.shell.words import NAME, end, line, literal, span, words
+from runbook.errors import EditRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,6 +88,13 @@ def of_assignments(source: bytes, assigns: Sequence[Node], *, where: str, export
     """The sites of plain assignments, `K=0 J=1`, which also may stand before a command."""
     options = _Options(exports=exports)
     return tuple(_assigned(source, assign, where, options) for assign in assigns)
+
+
+def of_prefixed(command: Word, prefix: Sequence[Site]) -> tuple[Site, ...]:
+    """The sites of assignments before a declaration, `K=0 export K`, which may outlive it."""
+    if command.text not in DECLARATIONS:
+        return ()
+    return tuple(replace(site.under("a prefix of export"), act="touch", value=None) for site in prefix)
 
 
 def of_words(words: Sequence[Word]) -> tuple[Site, ...]:
@@ -208,6 +216,10 @@ def _assigned(
     plain = not assign.get("Array") and not assign.get("Index")
     act = act if plain else "touch"
     name = assign["Name"]
+    if "Value" not in name:
+        raise EditRefusedError(
+            "found an assignment without a name, which bash takes for a command", line=line(assign)
+        )
     # mvdan/sh ends a `K+=` without a value one byte early, so that we could not take it out whole
     measured = bool(assign.get("Value")) or not assign.get("Append")
     return Site(

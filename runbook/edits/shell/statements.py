@@ -150,7 +150,8 @@ def _sites(source: bytes, simple: Sequence[tuple[Node, str]], commands: Sequence
         if command["Type"] == "DeclClause":
             found = sites_of.of_declaration(source, command)
         elif command.get("Args"):
-            found = sites_of.of_words(next(calls).words)
+            call = next(calls)
+            found = (*sites_of.of_words(call.words), *sites_of.of_prefixed(call.words[0], call.prefix))
         else:
             assigns = command.get("Assigns") or ()
             found = sites_of.of_assignments(source, assigns, where="assignment", exports=False)
