@@ -36,13 +36,14 @@ _START_TOGETHER_S = 0.2  # for the processes to open their connections
 class SlotRun:
     """The records of one repeat (times in seconds after its start) and what was seen beside it.
 
-    `server` says where the server's own counters contradict ours, one text each.
+    `started` is the moment of the first send by this machine's `time.perf_counter()`; `server` says where the server's own counters contradict ours, one text each.
     """
 
     slot: Slot
     records: tuple[RequestRecord, ...]
     client: ClientHealth
     server: tuple[str, ...] = ()
+    started: float = 0.0
 
 
 async def run_slot(
@@ -71,7 +72,7 @@ async def run_slot(
     started = min((one.sent for one in found), default=0.0)
     records = tuple(shifted(one, started) for one in found)
     contradictions = _contradictions(before, after, [loads[url] for url in urls], records)
-    return SlotRun(slot, records, health, tuple(contradictions))
+    return SlotRun(slot, records, health, tuple(contradictions), started)
 
 
 async def _drive(

@@ -107,6 +107,13 @@ def figures(records: Sequence[RequestRecord], log: Sequence[Mapping[str, Any]]) 
     return [Figure(name, measured[name], value) for name, value in logged(log).items()]
 
 
+def way_ms(run: SlotRun, log: Sequence[Mapping[str, Any]]) -> float:
+    """How long a request was under way to the stand-in, at the median: no log of a server can hold that."""
+    sent = sorted(record.sent + run.started for record in run.records)
+    received = sorted(entry["received"] for entry in log)
+    return statistics.median(there - here for here, there in zip(sent, received, strict=True)) * 1e3
+
+
 def logged(log: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """The figures by the log. Requests that were not answered whole are left out, as the bench must leave them out."""
     good = [entry for entry in log if entry["status"] == 200 and entry["end"] == "done"]
