@@ -86,7 +86,7 @@ class Batch:
         """Send what has waited long enough, and let go of the sequences that ended."""
         together = max(1, round(self._event_gap_s / step_s))
         for sequence in self._running:
-            if sequence.ended or len(sequence.unsaid) >= together or sequence.position == 1:
+            if sequence.ended or len(sequence.unsaid) >= together or sequence.silent:
                 sequence.flush()
         self._running = [sequence for sequence in self._running if not sequence.ended]
         self._count()

@@ -70,6 +70,11 @@ class Sequence:
         self._limit, self._ignore_eos, self._length = limit, ignore_eos, False
         self._opening = voice.start()
 
+    @property
+    def silent(self) -> bool:
+        """Whether nothing was sent yet: the first token never waits for others."""
+        return bool(self._opening)
+
     def decode(self) -> bool:
         """One decode step; returns whether it produced a token."""
         token = self.plan[self.position] if self.position < len(self.plan) else None
