@@ -36,7 +36,8 @@ _START_TOGETHER_S = 0.2  # for the processes to open their connections
 class SlotRun:
     """The records of one repeat (times in seconds after its start) and what was seen beside it.
 
-    `started` is the moment of the first send by this machine's `time.perf_counter()`; `server` says where the server's own counters contradict ours, one text each.
+    `started` is the moment of the first send by this machine's `time.perf_counter()`; `server` says where the server's
+    own counters contradict ours, one text each.
     """
 
     slot: Slot

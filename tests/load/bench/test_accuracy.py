@@ -5,20 +5,29 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from runbook.load.bench.assemble import level
 from runbook.load.bench.clienthealth import HealthWatch
+from runbook.load.bench.measure import closed_loop
 from runbook.load.bench.metrics import failures_by_kind, latencies
+from runbook.load.bench.parse import record
 from runbook.load.bench.plan import Slot
 from runbook.load.bench.prompts import prompts
+from runbook.load.bench.request import RawStream
+from runbook.load.bench.senders import httpx_sender
 from runbook.load.bench.settings import Settings
 from runbook.load.bench.slotrun import SlotRun, run_slot
 from runbook.load.bench.workload import Workload
 from runbook.load.client import open_client
+
+if TYPE_CHECKING:
+    from runbook.load.bench.request import RequestRecord
+
 from tests.load.bench.agreement import figures, log_of, measured, stand_in, way_ms
-from tests.load.bench.standin import WORD, Entry, Script, StandIn, paced, plain
+from tests.load.bench.standin import WORD, Entry, Script, StandIn, failing, paced, plain
 
 pytestmark = pytest.mark.real
 
@@ -173,6 +182,19 @@ def test_the_servers_own_counters_are_held_against_ours(factor: float, seen: tup
                 return await run_slot(client, settings, prompts("run", 20), Slot(2, 0, 2, 1.0))
 
     assert asyncio.run(run()).server == seen
+
+
+def test_https_goes_over_httpx_with_the_same_records() -> None:
+    async def run() -> list[RequestRecord]:
+        async with StandIn(failing).serving() as url, open_client(url, connections=8) as client:
+            body = Workload("m", (1,), 20, 8).body("nonce: word")
+            send, streams = httpx_sender(client, lambda index: body, deadline_s=10), list[RawStream]()
+            await closed_loop(send, streams, concurrency=1, requests=4)
+            return [record(raw) for raw in streams]
+
+    found = asyncio.run(run())
+    assert [one.failure for one in found] == ["", "http 503", "cut", "streamerror"]
+    assert len(found[0].arrivals) == found[0].completion_tokens == 20
 
 
 def test_a_stand_in_with_usage_below_its_events_is_named() -> None:
