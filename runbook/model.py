@@ -6,6 +6,8 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from runbook.onhost.masking import mask_text
+
 if TYPE_CHECKING:
     import datetime
     from collections.abc import Mapping
@@ -30,13 +32,20 @@ class SshTarget:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One systemd unit of the service. `role` is its name in the host file (prefill, decode, router, …)."""
+    """One systemd unit of the service. `role` is its name in the host file (prefill, decode, router, …).
+
+    Besides the script, flags may be edited in its `env_files` (EnvironmentFile=), `drop_ins` (unit files and drop-ins
+    with Environment=) and `sourced` (files the script sources): only there, and only what the script cannot decide.
+    """
 
     role: str
     name: str
     script: str | None = None
     health: str | None = None
     url: str | None = None
+    env_files: tuple[str, ...] = ()
+    drop_ins: tuple[str, ...] = ()
+    sourced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +181,12 @@ class Host:
         return found
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """Every file a flag may be edited in: the scripts, then what units declare besides; releases hold them all."""
+        more = (path for unit in self.units for path in (*unit.env_files, *unit.drop_ins, *unit.sourced))
+        return tuple(dict.fromkeys((*self.scripts, *more)))
+
+    @property
     def endpoint(self) -> Unit | None:
         """The unit that answers chat: the last one with a url (the router, or the single server)."""
         return next((unit for unit in reversed(self.units) if unit.url), None)
@@ -244,7 +259,11 @@ class UnitState:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Everything one look at the host told us."""
+    """Everything one look at the host told us.
+
+    `files` are those we may edit, `feeds` what else gives the units their environment, with secrets masked. `manager`
+    is the environment systemd's manager hands to every unit, as far as we asked; `manager_error` says why it is not known.
+    """
 
     facts: Mapping[str, Any]
     files: Mapping[str, FileState]
@@ -257,6 +276,9 @@ class Observation:
     free_inodes: int
     read_only: tuple[str, ...]
     now: float
+    feeds: Mapping[str, FileState] = field(default_factory=dict)
+    manager: Mapping[str, str] = field(default_factory=dict)
+    manager_error: str | None = None
 
 
 # ------------------------------------------------------------------ what we would change
@@ -274,7 +296,7 @@ class Change:
     gid: int | None = None
 
     def diff(self, context: int = 3) -> str:
-        """A unified diff; undecodable bytes are shown as replacement characters, the bytes themselves are kept."""
+        """A unified diff for people: secrets are masked, undecodable bytes shown as replacement characters."""
         before, after = (
             (text or b"").decode("utf-8", "replace").splitlines(keepends=True)
             for text in (self.before, self.after)
@@ -284,9 +306,8 @@ class Change:
             "/dev/null" if self.after is None else self.path,
         )
         lines = difflib.unified_diff(before, after, *names, n=context)
-        return "".join(
-            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-        )
+        whole = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+        return "".join(mask_text(line) for line in whole)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from runbook.model import FileRecord, FileState, Observation, Processes, Release, UnitState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from runbook.model import Host
     from runbook.ssh import Wire
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 PATTERNS = (r"SGLANG_\w+", r"SGL_\w+", r"VLLM_\w+", r"NCCL_\w+", r"CUDA_\w+", r"TORCH_\w+", r"PYTORCH_\w+")
 
 
-def observe(wire: Wire, host: Host) -> Observation:
-    """Ask the helper once for everything a plan, a verify or a status needs; reads only."""
+def observe(wire: Wire, host: Host, also: Sequence[str] = ()) -> Observation:
+    """Ask the helper once for everything a plan, a verify or a status needs; reads only. `also` are further files."""
     answer = wire.call(
         "observe",
         state=host.state,
-        files=list(host.scripts),
+        files=list(dict.fromkeys((*host.files, *also))),
         units=[unit.name for unit in host.units],
         names=sorted({flag.name for flag in host.flags}),
         patterns=list(PATTERNS),
@@ -45,6 +45,9 @@ def parse(answer: Mapping[str, Any]) -> Observation:
         free_inodes=disk["free_inodes"],
         read_only=tuple(disk["read_only"]),
         now=answer["now"],
+        feeds={path: _file(path, found) for path, found in answer["feeds"].items()},
+        manager=answer["manager"]["environ"],
+        manager_error=answer["manager"]["error"],
     )
 
 

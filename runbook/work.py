@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from runbook.observation import observe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from runbook.events import Run
     from runbook.model import Host, Observation
@@ -62,5 +62,5 @@ class Work:
         if self.wire.mode == "writing":
             self.wire.call("lock_step", step=step)
 
-    def observe(self) -> Observation:
-        return observe(self.wire, self.host)
+    def observe(self, also: Sequence[str] = ()) -> Observation:
+        return observe(self.wire, self.host, also)

@@ -14,7 +14,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runbook.edits import serve_script
+from runbook.edits import dropin, env_file, serve_script
 from runbook.errors import FileChangedError, HelperError, LockedError
 from runbook.load.statistics import upper_bound
 from runbook.tunnel import Response, TunnelRefused
@@ -52,6 +52,9 @@ class RunningUnit:
     started: float = 0.0
     active: str = "active"
     restarts: int = 0
+    drop_ins: tuple[str, ...] = ()
+    env_files: tuple[str, ...] = ()
+    loaded: dict[str, str] = field(default_factory=dict)
 
     def properties(self) -> dict[str, str]:
         sub = {"active": "running", "failed": "failed", "inactive": "dead"}[self.active]
@@ -59,6 +62,8 @@ class RunningUnit:
         return {
             "LoadState": "loaded", "ActiveState": self.active, "SubState": sub, "MainPID": str(pid),
             "NRestarts": str(self.restarts), "NeedDaemonReload": "no", "Result": "exit-code" if sub == "failed" else "success",
+            "DropInPaths": " ".join(self.drop_ins),
+            "EnvironmentFiles": "\n".join(f"{path} (ignore_errors=no)" for path in self.env_files),
         }  # fmt: skip
 
 
@@ -80,21 +85,36 @@ class FakeHost:
     lock: Any = None
     audit: list[dict[str, Any]] = field(default_factory=list)
     jobs: dict[str, list[str]] = field(default_factory=dict)
+    drop_ins: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    env_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.files = self.files or dict.fromkeys(self.host.scripts, script(**{TOPK: "0"}))
+        self.files = dict.fromkeys(self.host.scripts, script(**{TOPK: "0"})) | self.files
         self.ctimes = dict.fromkeys(self.files, -100.0)
-        self.units = {
-            unit.name: RunningUnit(unit, self._environ(unit), 100 + n)
-            for n, unit in enumerate(self.host.units)
-        }
+        self.units = {unit.name: self._started(unit, 100 + n) for n, unit in enumerate(self.host.units)}
         self._next_pid = 1000
 
-    def _environ(self, unit: Unit) -> dict[str, str]:
-        if unit.script is None:
-            return {}
-        values = serve_script.read(self.files[unit.script].decode()).values
-        return {name: value for name, value in values.items() if value is not None}
+    def _started(self, unit: Unit, pid: int) -> RunningUnit:
+        drop_ins, env_files = self.drop_ins.get(unit.role, ()), self.env_files.get(unit.role, ())
+        running = RunningUnit(unit, {}, pid, drop_ins=drop_ins, env_files=env_files)
+        running.loaded = self._load(running)
+        running.environ = self._environ(running)
+        return running
+
+    def _load(self, unit: RunningUnit) -> dict[str, str]:
+        """What systemd takes from the drop-ins when it reads them: at a daemon-reload, not at a start."""
+        found = [dropin.read(self.files[path].decode()).values for path in unit.drop_ins]
+        return {name: value for values in found for name, value in values.items() if value is not None}
+
+    def _environ(self, unit: RunningUnit) -> dict[str, str]:
+        """Drop-ins as they were loaded, environment files as they are, then the script."""
+        environ = dict(unit.loaded)
+        for path in unit.env_files:
+            environ |= env_file.read(self.files[path].decode()).values
+        if unit.unit.script is not None:
+            values = serve_script.read(self.files[unit.unit.script].decode()).values
+            environ |= {name: value for name, value in values.items() if value is not None}
+        return environ
 
     # -------------------------------------------------------------- the wire
 
@@ -107,6 +127,8 @@ class FakeHost:
             "facts": {"hostname": "gpu1"},
             "now": START + self.clock.now,
             "files": {path: self._file(path) for path in files},
+            "feeds": {path: self._file(path) for path in self._fed() if path not in files},
+            "manager": {"environ": {}, "error": None},
             "units": {name: self._unit(self.units[name]) for name in units},
             "disk": {"free_bytes": 1 << 40, "free_inodes": 1 << 20, "read_only": []},
             "state": {
@@ -114,6 +136,9 @@ class FakeHost:
                 "inflight": self.inflight, "lock": self.lock,
             },
         }  # fmt: skip
+
+    def _fed(self) -> list[str]:
+        return [path for unit in self.units.values() for path in (*unit.drop_ins, *unit.env_files)]
 
     def _file(self, path: str) -> dict[str, Any]:
         if path not in self.files:
@@ -195,6 +220,8 @@ class FakeHost:
             self.files[path] = content
 
     def _daemon_reload(self) -> dict[str, Any]:
+        for unit in self.units.values():
+            unit.loaded = self._load(unit)
         return {}
 
     def _unit_restart(self, unit: str) -> dict[str, Any]:
@@ -202,7 +229,7 @@ class FakeHost:
         before = running.pid if running.active == "active" else 0
         self._next_pid += 1
         running.pid, running.active, running.started = self._next_pid, "active", self.clock.now
-        running.environ = self._environ(running.unit)
+        running.environ = self._environ(running)
         self.behave(running)
         return {"before": before}
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LIMIT_BYTES = 8 * 1024 * 1024
 
 
-def look(path: str) -> dict[str, Any]:
+def look(path: str, limit_bytes: int = LIMIT_BYTES) -> dict[str, Any]:
     """One file as `observe` tells it; `error` says why it could not be read."""
     found: dict[str, Any] = {
         "exists": False,
@@ -29,7 +29,7 @@ def look(path: str) -> dict[str, Any]:
     }
     try:
         status = os.stat(path)
-        content = content_of(path)
+        content = content_of(path, limit_bytes)
     except FileNotFoundError:
         return found
     except OSError as error:
@@ -58,16 +58,16 @@ def link_of(path: str) -> str | None:
     return os.readlink(path) if os.path.islink(path) else None
 
 
-def content_of(path: str) -> bytes:
+def content_of(path: str, limit_bytes: int = LIMIT_BYTES) -> bytes:
     """A regular file's bytes; Refusal for anything else and for what is too large."""
     with directory.opened(path, os.O_RDONLY | os.O_NONBLOCK) as descriptor:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Refusal("invalid", f"{path} is not a regular file", {"path": path})
-        if status.st_size > LIMIT_BYTES:
+        if status.st_size > limit_bytes:
             raise Refusal(
                 "invalid",
-                f"{path} has {status.st_size} bytes, at most {LIMIT_BYTES} are handled",
+                f"{path} has {status.st_size} bytes, at most {limit_bytes} are handled",
                 {"path": path},
             )
         with os.fdopen(os.dup(descriptor), "rb") as file:

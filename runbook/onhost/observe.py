@@ -8,7 +8,8 @@ import pwd
 import sys
 import time
 
-from runbook.onhost import environ, files, processes, releases, room, units
+from runbook.onhost import environ, feeds, files, processes, releases, room
+from runbook.onhost import units as systemd
 from runbook.onhost import state as directory
 from runbook.onhost.calls import reading
 
@@ -33,11 +34,14 @@ def observe(
 ) -> dict[str, Any]:
     looks = {path: _file(path) for path in files}
     leaves = environ.Selection(frozenset(names), _assigned(looks.values()), tuple(patterns))
+    shown = systemd.show(units)
     return {
         "facts": facts(session.proc),
         "now": time.time(),
         "files": looks,
-        "units": _units(session.proc, state, units, leaves),
+        "feeds": feeds.of_units(shown, looks),
+        "manager": feeds.manager(leaves) if units else {"environ": {}, "error": None},
+        "units": _units(session.proc, state, shown, leaves),
         "disk": disk([state, *(look["real_path"] for look in looks.values())]),
         "state": releases.summary(state),
     }
@@ -52,8 +56,9 @@ def _assigned(looks: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(name for script in scripts for name in environ.assigned(script))
 
 
-def _units(proc: str, state: str, names: list[str], leaves: environ.Selection) -> dict[str, Any]:
-    shown = units.show(names)
+def _units(
+    proc: str, state: str, shown: Mapping[str, Mapping[str, str]], leaves: environ.Selection
+) -> dict[str, Any]:
     look = processes.Look.take(proc)
     notes = processes.starts(state) if directory.exists(state) else {}
     return {

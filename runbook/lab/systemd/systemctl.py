@@ -86,6 +86,7 @@ async def answer(units: Units, journal: Journal, argv: Sequence[str]) -> Answer:
         return _status(units, journal, request)
     verbs = {
         "show": _show,
+        "show-environment": _show_environment,
         "is-active": _is_active,
         "is-failed": _is_failed,
         "daemon-reload": _daemon_reload,
@@ -155,6 +156,10 @@ def _show(units: Units, request: Request) -> Answer:
         for name in request.units
     ]
     return Answer("\n".join(blocks))
+
+
+def _show_environment(units: Units, request: Request) -> Answer:
+    return Answer("".join(f"{name}={value}\n" for name, value in sorted(units.environ.items())))
 
 
 def _is_active(units: Units, request: Request) -> Answer:

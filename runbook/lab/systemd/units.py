@@ -50,7 +50,7 @@ class Units:
         self._directory = directory
         self._journal = journal
         self._ledger_path = ledger_path
-        self._environ = dict(environ)
+        self.environ = dict(environ)
         self._slots: dict[str, _Slot] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: dict[Activation, ledger.Entry] = {}
@@ -184,7 +184,7 @@ class Units:
 
     def _command(self, service: Service) -> Command:
         unit = service.unit
-        environ = {**self._environ, **environment_of(unit), "INVOCATION_ID": service.invocation}
+        environ = {**self.environ, **environment_of(unit), "INVOCATION_ID": service.invocation}
         return Command(command_of(unit, environ), environ, unit.working_directory)
 
     def _reported(self, slot: _Slot, activation: Activation, report: dict[str, Any]) -> None:
