@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from runbook.ssh.link import Link
 
 Steps = dict[str, float]
-# Debian's bash reads ~/.bashrc for a command over SSH unless it is a shell within a shell; that time is not ours.
-NO_RC_FILES = {"SHLVL": "5"}
 
 
 @contextlib.contextmanager
@@ -193,7 +191,7 @@ def measure(repeats: int, round_trip_s: float) -> str:
     payload = bundle.helper_payload()
     with (
         tempfile.TemporaryDirectory() as name,
-        sshd.serving(Path(name, "sshd"), environment=NO_RC_FILES) as server,
+        sshd.serving(Path(name, "sshd")) as server,
         relay(server.port, round_trip_s / 2) as port,
         web() as url,
     ):

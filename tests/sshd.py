@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _START_S = 10.0
+# Debian's bash reads ~/.bashrc for a command over SSH unless it is a shell within a shell; this user's is not ours.
+NO_RC_FILES = {"SHLVL": "5"}
 
 
 def binary() -> str | None:
@@ -115,7 +117,7 @@ def serving(
 def _config(
     root: Path, port: int, options: Sequence[str], environment: Mapping[str, str], force: str | None
 ) -> str:
-    setenv = " ".join(f'"{name}={value}"' for name, value in environment.items())
+    setenv = " ".join(f'"{name}={value}"' for name, value in {**NO_RC_FILES, **environment}.items())
     lines = [
         *options,
         f"Port {port}",
@@ -131,8 +133,7 @@ def _config(
         "LogLevel VERBOSE",
         "PrintMotd no",
     ]
-    if setenv:
-        lines.append(f"SetEnv {setenv}")
+    lines.append(f"SetEnv {setenv}")
     if force:
         lines.append(f"ForceCommand {force}")
     return "".join(f"{line}\n" for line in lines)
