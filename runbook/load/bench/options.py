@@ -17,6 +17,37 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _CONCURRENCY = "1,8,32,64,80"
+_POSITIVE = (
+    "random_input_len", "random_output_len", "repeats", "num_prompts", "processes", "budget", "duration", "timeout",
+)  # fmt: skip
+
+_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("--base-url", {"required": True, "help": "the endpoint, with or without /v1"}),
+    ("--model", {"required": True, "help": "the served model's name"}),
+    ("--concurrency", {"metavar": "N,N", "help": f"levels of the sweep (default {_CONCURRENCY})"}),
+    ("--max-concurrency", {"type": int, "metavar": "N", "help": "one level; with --request-rate its limit"}),
+    ("--request-rate", {"type": float, "default": math.inf, "metavar": "R", "help": "Poisson arrivals a second"}),
+    ("--num-prompts", {"type": int, "metavar": "N", "help": "requests per level and repeat (default: by --budget)"}),
+    ("--random-input-len", {"type": int, "default": 350, "metavar": "TOKENS"}),
+    ("--random-output-len", {"type": int, "default": 256, "metavar": "TOKENS"}),
+    ("--repeats", {"type": int, "default": 5, "metavar": "N", "help": "times every level is measured (default 5)"}),
+    ("--budget", {"type": float, "default": 60.0, "metavar": "SECONDS", "help": "time for the whole sweep (default 60)"}),
+    ("--duration", {"type": float, "metavar": "SECONDS", "help": "send for so long at every level and repeat"}),
+    ("--seed", {"type": int, "default": 0, "help": "of filler words and arrivals; prompts never repeat between runs"}),
+    ("--slo", {"default": "", "metavar": "ttft=MS,tpot=MS", "help": "limits for goodput"}),
+    ("--extra-body", {"default": "{}", "metavar": "JSON", "help": "added to every request"}),
+    ("--metrics-url", {"action": "append", "metavar": "URL", "help": "of a server that generates (default BASE/metrics)"}),
+    ("--api-key-env", {"metavar": "NAME", "help": "variable that holds the API key"}),
+    ("--timeout", {"type": float, "default": 600.0, "metavar": "SECONDS", "help": "for one request"}),
+    ("--client-cpu", {"type": float, "default": 0.8, "metavar": "SHARE", "help": "of a core, above it the client is the limit"}),
+    ("--client-lag", {"type": float, "default": 0.1, "metavar": "SHARE", "help": "of the median gap, likewise for the lag"}),
+    ("--processes", {"type": int, "default": 1, "metavar": "N", "help": "client processes (default 1)"}),
+    ("--output-file", {"type": Path, "metavar": "FILE", "help": "result and every request, as JSON lines"}),
+    ("--against", {"type": Path, "metavar": "FILE", "help": "a result to compare with"}),
+    ("--max-regression", {"type": float, "default": 0.10, "metavar": "SHARE", "help": "allowed loss against it (default 0.10)"}),
+    ("--accept", {"metavar": "TEXT", "help": "declares a loss as known and lets it pass"}),
+    ("--jsonl", {"action": "store_true", "help": "progress and result as JSON lines on stdout"}),
+)  # fmt: skip
 
 
 class BadArguments(ValueError):
@@ -25,108 +56,14 @@ class BadArguments(ValueError):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `bench`."""
-    add = parser.add_argument
-    add("--base-url", required=True, help="the endpoint, with or without /v1")
-    add("--model", required=True, help="the served model's name")
-    add("--concurrency", default=None, metavar="N,N", help=f"levels of the sweep (default {_CONCURRENCY})")
-    add(
-        "--max-concurrency",
-        type=int,
-        default=None,
-        metavar="N",
-        help="one level; with --request-rate its limit",
-    )
-    add(
-        "--request-rate",
-        type=float,
-        default=math.inf,
-        metavar="R",
-        help="Poisson arrivals a second (default: closed loop)",
-    )
-    add(
-        "--num-prompts",
-        type=int,
-        default=None,
-        metavar="N",
-        help="requests per level and repeat (default: by --budget)",
-    )
-    add("--random-input-len", type=int, default=350, metavar="TOKENS")
-    add("--random-output-len", type=int, default=256, metavar="TOKENS")
-    add("--repeats", type=int, default=5, metavar="N", help="times every level is measured (default 5)")
-    add("--budget", type=float, default=60.0, metavar="SECONDS", help="time for the whole sweep (default 60)")
-    add(
-        "--duration",
-        type=float,
-        default=None,
-        metavar="SECONDS",
-        help="send for so long at every level and repeat",
-    )
-    add("--seed", type=int, default=0, help="of filler words and arrivals; prompts never repeat between runs")
-    add("--slo", default="", metavar="ttft=MS,tpot=MS", help="limits for goodput")
-    add("--extra-body", default="{}", metavar="JSON", help="added to every request")
-    add(
-        "--metrics-url",
-        action="append",
-        default=None,
-        metavar="URL",
-        help="/metrics of a server that generates; default BASE/metrics",
-    )
-    add("--api-key-env", default=None, metavar="NAME", help="variable that holds the API key")
-    add("--timeout", type=float, default=600.0, metavar="SECONDS", help="for one request")
-    add(
-        "--client-cpu",
-        type=float,
-        default=0.8,
-        metavar="SHARE",
-        help="of a core, above it the client is the limit",
-    )
-    add(
-        "--client-lag",
-        type=float,
-        default=0.1,
-        metavar="SHARE",
-        help="of the median gap, likewise for the loop's lag",
-    )
-    add("--processes", type=int, default=1, metavar="N", help="client processes (default 1)")
-    add(
-        "--output-file",
-        type=Path,
-        default=None,
-        metavar="FILE",
-        help="result and every request, as JSON lines",
-    )
-    add("--against", type=Path, default=None, metavar="FILE", help="a result to compare with")
-    add(
-        "--max-regression",
-        type=float,
-        default=0.10,
-        metavar="SHARE",
-        help="allowed loss against it (default 0.10)",
-    )
-    add("--accept", default=None, metavar="TEXT", help="declares a loss as known and lets it pass")
-    add("--jsonl", action="store_true", help="progress and result as JSON lines on stdout")
+    for name, how in _OPTIONS:
+        parser.add_argument(name, **how)
 
 
 def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     """The settings a parsed command line means. Raises BadArguments."""
-    _expect(
-        _is_url(args.base_url),
-        f"--base-url: should be http://HOST[:PORT] or https://…, found {args.base_url!r}",
-    )
+    _check(args)
     rate = None if math.isinf(args.request_rate) else args.request_rate
-    _expect(rate is None or rate > 0, f"--request-rate: should be above 0, found {rate}")
-    for name in (
-        "random_input_len",
-        "random_output_len",
-        "repeats",
-        "num_prompts",
-        "processes",
-        "budget",
-        "duration",
-        "timeout",
-    ):
-        value = getattr(args, name)
-        _expect(value is None or value > 0, f"--{name.replace('_', '-')}: should be above 0, found {value}")
     return Settings(
         base_url=args.base_url,
         workload=Workload(
@@ -150,6 +87,17 @@ def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Setting
         max_lag=args.client_lag,
         processes=args.processes,
     )
+
+
+def _check(args: argparse.Namespace) -> None:
+    _expect(
+        _is_url(args.base_url),
+        f"--base-url: should be http://HOST[:PORT] or https://…, found {args.base_url!r}",
+    )
+    _expect(args.request_rate > 0, f"--request-rate: should be above 0, found {args.request_rate}")
+    for name in _POSITIVE:
+        value = getattr(args, name)
+        _expect(value is None or value > 0, f"--{name.replace('_', '-')}: should be above 0, found {value}")
 
 
 def _levels(listed: str | None, cap: int | None, rate: float | None) -> tuple[int, ...]:

@@ -22,12 +22,11 @@ from runbook.load.bench.settings import Settings
 from runbook.load.bench.slotrun import SlotRun, run_slot
 from runbook.load.bench.workload import Workload
 from runbook.load.client import open_client
+from tests.load.bench.agreement import figures, log_of, measured, stand_in, way_ms
+from tests.load.bench.standin import WORD, Entry, Script, StandIn, failing, paced, plain
 
 if TYPE_CHECKING:
     from runbook.load.bench.request import RequestRecord
-
-from tests.load.bench.agreement import figures, log_of, measured, stand_in, way_ms
-from tests.load.bench.standin import WORD, Entry, Script, StandIn, failing, paced, plain
 
 pytestmark = pytest.mark.real
 
