@@ -56,12 +56,18 @@ class FaultServer:
     """Serves until its context ends. `choose` may be replaced while it runs; `busy` counts streams in progress."""
 
     def __init__(
-        self, choose: Choose = right, *, models: Sequence[str] = ("m",), key: str | None = None
+        self,
+        choose: Choose = right,
+        *,
+        models: Sequence[str] = ("m",),
+        key: str | None = None,
+        chat_status: int = 200,
     ) -> None:
         self.choose = choose
         self.models = models
         self.key = key
         self.metrics = ""
+        self.chat_status = chat_status
         self.port = 0
         self.requests = 0
         self.busy = 0
@@ -123,8 +129,9 @@ class FaultServer:
 
     async def _chat(self, body: Mapping[str, Any], writer: asyncio.StreamWriter) -> None:
         if not body.get("stream"):
+            answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "yes"}}]}
             _json(
-                writer, 200, {"choices": [{"index": 0, "message": {"role": "assistant", "content": "yes"}}]}
+                writer, self.chat_status, answer if self.chat_status == 200 else {"error": {"message": "no"}}
             )
             return
         self.requests += 1

@@ -258,6 +258,14 @@ def test_a_missing_key_names_the_option_before_any_load() -> None:
     assert "--api-key-env" in str(error)
 
 
+@pytest.mark.parametrize(("status", "exit_code"), [(400, 2), (404, 2), (429, 3), (500, 3), (503, 3)])
+def test_a_chat_that_fails_before_any_load_is_one_line(status: int, exit_code: int) -> None:
+    error = asyncio.run(refused(FaultServer(chat_status=status)))
+    assert error.exit_code == exit_code
+    assert f"HTTP {status} to a chat" in str(error)
+    assert "\n" not in str(error)
+
+
 def test_the_right_key_opens() -> None:
     async def body() -> SessionsResult:
         async with FaultServer(key="secret").serving() as server:
