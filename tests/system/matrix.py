@@ -147,14 +147,18 @@ def _problems(cell: Cell, bench: Bench, ended: Ended) -> Iterable[str]:
     waited = _until(lambda: not _at_work(host))
     if waited is None:
         yield f"after {FREE_WITHIN_S:g} s still there: {_at_work(host)}"
-    seen = bench.run("status")
-    if seen.code != 0:
-        yield f"status exits {seen.code}: {seen.document.get('error')} {seen.stderr[-500:]}"
-        return
-    inflight = seen.document["status"]["inflight"]
+    inflight = _inflight(bench)
     if ended.code != 0 and _touched(cell, host) and not inflight:
         yield "files were changed, and status tells of no interrupted rollout"
     yield from _settled(cell, bench, inflight)
+
+
+def _inflight(bench: Bench) -> dict[str, Any] | None:
+    """What status tells of an interrupted rollout."""
+    seen = bench.run("status")
+    assert seen.code == 0, f"status exits {seen.code}: {seen.document.get('error')} {seen.stderr[-500:]}"
+    found: dict[str, Any] | None = seen.document["status"]["inflight"]
+    return found
 
 
 def _known(role: str) -> tuple[bytes, bytes]:
@@ -201,7 +205,7 @@ def _settled(cell: Cell, bench: Bench, inflight: dict[str, Any] | None) -> Itera
                 for role in _ROLES if laying.running(host, role) != laying.exported(wanted(role)))  # fmt: skip
     if left := host.sh("find /root -name '.*.runbook-*'").split():
         yield f"left behind: {left}"
-    if bench.run("status").document["status"]["inflight"]:
+    if _inflight(bench):
         yield f"the next {action} did not settle what was interrupted"
     audit = laying.audit(host)
     if inflight and not any(inflight["rollout"] in json.dumps(record) for record in audit):

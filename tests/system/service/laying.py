@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tests.system.hosts import TestHost
 
@@ -79,11 +79,11 @@ def after(role: str) -> bytes:
     return script_text(role, _FIXED[role])
 
 
-def lay(host: TestHost) -> None:
-    """Scripts, units and processes of the state before the fix; no release, no audit, nothing else of an earlier test."""
+def lay(host: TestHost, text: Callable[[str], bytes] = before) -> None:
+    """Scripts of these texts, units and processes; no release, no audit, nothing else of an earlier test."""
     host.put(_SERVER, Path(__file__).with_name("server.py").read_bytes())
     for role in ROLES:
-        host.put(script(role), before(role), 0o755)
+        host.put(script(role), text(role), 0o755)
         host.put(f"/etc/systemd/system/{unit(role)}", _UNIT.format(role=role).encode())
     names = " ".join(map(unit, ROLES))
     host.sh(
@@ -135,19 +135,24 @@ for port in (30000, 30001, 30002):
 """
 
 
+def ssh_of(host: TestHost) -> dict[str, str]:
+    """The `ssh:` of a host file: root, straight to the address."""
+    return {
+        "address": host.address,
+        "user": "root",
+        "key": str(host.key),
+        "known_hosts": str(host.known_hosts),
+        "config": "/dev/null",
+    }
+
+
 def host_file(host: TestHost, **fields: Any) -> str:
     """The YAML that describes a host with this service; `fields` go over it."""
     urls = {"prefill": {"health": "http://127.0.0.1:30000/health"}, "decode": {"health": "http://127.0.0.1:30002/health"},
             "router": {"url": "http://127.0.0.1:30001"}}  # fmt: skip
     document: dict[str, Any] = {
         "service": SERVICE,
-        "ssh": {
-            "address": host.address,
-            "user": "root",
-            "key": str(host.key),
-            "known_hosts": str(host.known_hosts),
-            "config": "/dev/null",
-        },
+        "ssh": ssh_of(host),
         "units": {role: {"unit": unit(role), "script": script(role), **urls[role]} for role in ROLES},
         "model": "deepseek-v4-flash",
         "flags": FLAGS,

@@ -1,17 +1,20 @@
 """Plays a worker or the router of the service on a test host: `server.py ROLE PORT`; standard library only.
 
 A worker answers /health; decode answers chat; the router hands chat on to decode while every worker is healthy.
-STANDIN_SICK makes a worker's health 503, STANDIN_SLOW_S delays its start, STANDIN_CRASH ends it at once.
+STANDIN_CRASH ends it at once; STANDIN_TITLE writes a title over what /proc shows of it, as SGLang's schedulers do:
+`memory` by hand, `setproctitle` with that package.
 """
 
 from __future__ import annotations
 
+import ctypes
 import http.client
+import importlib
 import json
 import os
 import sys
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 PORTS = {"prefill": 30000, "router": 30001, "decode": 30002}
@@ -26,7 +29,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/health":
-            self._answer(503 if os.environ.get("STANDIN_SICK") else 200, {})
+            self._answer(200, {})
         else:
             self._answer(404, {})
 
@@ -83,11 +86,23 @@ def _ask(role: str, method: str, path: str, body: bytes | None = None) -> tuple[
         connection.close()
 
 
+def _retitle(how: str) -> None:
+    if how == "setproctitle":
+        sys.path.insert(0, str(Path(__file__).parent))
+        importlib.import_module("setproctitle").setproctitle("sglang::scheduler")
+    elif how == "memory":
+        fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+        begin, end = int(fields[45]), int(fields[48])  # arg_start, env_end (proc(5)); fields[0] is the third
+        title = b"sglang::scheduler"
+        ctypes.memset(begin, 0, end - begin)
+        ctypes.memmove(begin, title, len(title))
+
+
 def main() -> None:
     """Serve until killed."""
     if os.environ.get("STANDIN_CRASH"):
         sys.exit("told to crash")
-    time.sleep(float(os.environ.get("STANDIN_SLOW_S") or 0))
+    _retitle(os.environ.get("STANDIN_TITLE", ""))
     ThreadingHTTPServer(("127.0.0.1", PORTS[sys.argv[1]]), Handler).serve_forever()
 
 
