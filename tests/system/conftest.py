@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -24,7 +26,7 @@ CACHE = base.cache()
 @pytest.fixture(scope="session")
 def tree() -> Path:
     """The Debian that hosts are based on. Skips with the reason where they cannot be booted; fails where they must be."""
-    if reason := requirements.obstacle():
+    if reason := requirements.obstacle(sys.platform, os.geteuid()):
         _do_without(reason)
     try:
         return base.built(base.mirror(), CACHE)

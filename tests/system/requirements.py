@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
 
-from tests.system.boot import base
+from tests.system.boot import base, cgroups
 
 
-def obstacle() -> str | None:
-    """The first thing that is missing; None when hosts can be booted."""
-    if sys.platform != "linux":
+def obstacle(platform: str, uid: int) -> str | None:
+    """The first thing that is missing on a platform (`sys.platform`) for a user; None when hosts can be booted."""
+    if platform != "linux":
         return "system tests boot Debian hosts, which needs Linux"
-    if os.geteuid() != 0:
+    if uid != 0:
         return "system tests boot Debian hosts, which needs root"
     if missing := base.missing_programs():
         return f"system tests need programs that are not installed: {', '.join(missing)}"
     if not base.can_mount():
         return "system tests boot Debian hosts, and this root may not mount file systems"
+    if not cgroups.usable():
+        return "system tests boot Debian hosts, and this root may not make control groups"
     try:
         base.mirror()
     except base.NoMirror:

@@ -9,6 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from runbook.development import SYSTEM
 from tests.system.boot.commands import attempt, run
 from tests.system.boot.runs import locked
 
@@ -29,6 +30,7 @@ MASKED = (
 )
 SSHD = "MaxStartups 100:30:200\nUseDNS no\nPrintLastLog no\n"
 PASSWORD = "correct horse"
+_SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 BUILD_TIMEOUT_S = 900.0
 
 
@@ -140,8 +142,8 @@ def _add(tree: Path, user: User) -> None:
 
 def missing_programs() -> list[str]:
     """Programs of this machine that the machines need and that are not there."""
-    wanted = ("systemd-nspawn", "debootstrap", "ip", "ssh-keygen", "nsenter", "apt-get")
-    return [name for name in wanted if shutil.which(name) is None]
+    wanted = (*SYSTEM, "ssh-keygen", "apt-get")
+    return [name for name in wanted if shutil.which(name, path=_SEARCH_PATH) is None]
 
 
 def can_mount() -> bool:

@@ -26,6 +26,17 @@ def hierarchies() -> tuple[Path, ...]:
     )
 
 
+def usable() -> bool:
+    """May we make groups of our own? A container often shows them read-only."""
+    name = f"runbook-probe-{os.getpid()}"
+    try:
+        found = bool(make(name))
+        remove(name)
+    except OSError:
+        return False
+    return found
+
+
 def make(name: str) -> tuple[Path, ...]:
     """The group in each hierarchy; their `cgroup.procs` take the pid of who wants to be in it."""
     groups = tuple(root / name for root in hierarchies())
