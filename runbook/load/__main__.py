@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import TracebackType
 
+DEFECT = 70
 COMMANDS = {
     "repro": ("runbook.load.cli", "agent sessions with known right answers: does the server corrupt?"),
     "bench": ("runbook.load.bench.cli", "throughput and latency: how fast is it?"),
@@ -29,5 +32,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(importlib.import_module(COMMANDS[args.command][0]).run(args))
 
 
+def defect_exit(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """An exception hook: the traceback, and an exit that no outcome has. Python's own would be 1, a fail."""
+    sys.__excepthook__(kind, error, trace)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(DEFECT)
+
+
 if __name__ == "__main__":
+    sys.excepthook = defect_exit
     sys.exit(main())

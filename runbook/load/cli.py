@@ -43,12 +43,15 @@ def run(args: argparse.Namespace) -> int:
             "automatic": None if args.no_control else parse_control(AUTOMATIC),
         }
         key = api_key(args.api_key_env, os.environ)
-        say = teller(sys.stdout if args.jsonl else sys.stderr, jsonl=args.jsonl)
+    except (ValueError, OSError) as error:
+        return _refuse(str(error), 2)
+    say = teller(sys.stdout if args.jsonl else sys.stderr, jsonl=args.jsonl)
+    try:
         result = asyncio.run(run_validation(options, api_key=key, streams=args.streams, say=say, **controls))
     except PreflightFailed as refused:
         return _refuse(str(refused), refused.exit_code)
-    except (ValueError, OSError) as error:
-        return _refuse(str(error), 2)
+    except OSError as error:
+        return _refuse(f"--streams: {error}", 2)
     except KeyboardInterrupt:
         return _refuse("interrupted, nothing is concluded", 3)
     _show(result, jsonl=args.jsonl)

@@ -161,6 +161,21 @@ def test_the_command_exits_as_the_outcome_says(
 
 
 @pytest.mark.real
+def test_a_defect_of_ours_is_no_verdict() -> None:
+    code = "import sys; from runbook.load.__main__ import defect_exit; sys.excepthook = defect_exit; raise KeyError('x')"
+
+    async def body() -> tuple[int | None, bytes]:
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stderr=pipe)
+        _, err = await process.communicate()
+        return process.returncode, err
+
+    exit_code, err = asyncio.run(body())
+    assert exit_code == 70
+    assert b"KeyError: 'x'" in err
+
+
+@pytest.mark.real
 def test_a_replayed_file_is_judged_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "s.gz"
 
