@@ -7,6 +7,7 @@ import json
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from runbook.load.options import Options
 from runbook.load.tokens import counter
@@ -118,12 +119,20 @@ def _check(args: argparse.Namespace) -> None:
     _expect(args.ctx >= 0, f"--ctx should not be below 0, found {args.ctx}")
     _expect(bool(args.model), "--model is required")
     _expect(args.concurrency is None or args.concurrency > 0, "--concurrency should be above 0")
-    _expect(args.base_url.startswith(("http://", "https://")), f"--base-url: no http URL: {args.base_url}")
+    _expect(_is_http(args.base_url), f"--base-url: no http URL: {args.base_url}")
     least = args.rows * 6
     _expect(
         args.max_tokens >= least,
         f"--max-tokens {args.max_tokens} cannot hold {args.rows} rows: {least} at least",
     )
+
+
+def _is_http(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:  # of an unfinished IPv6 address, of a port that is none
+        return False
 
 
 def api_key(name: str | None, environ: Mapping[str, str]) -> str | None:
