@@ -166,6 +166,9 @@ class FakeHost:
     def _units(self, units: list[str]) -> dict[str, Any]:
         return {name: self.units[name].properties() for name in units}
 
+    def _listening(self, ports: list[int]) -> dict[str, Any]:
+        return {str(port): [] for port in ports}
+
     def _journal(self, unit: str, **_: Any) -> dict[str, str]:
         return {"text": f"{unit}: Main process exited, code=exited, status=1/FAILURE"}
 

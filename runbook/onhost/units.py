@@ -11,6 +11,7 @@ from runbook.onhost.masking import mask_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from runbook.onhost.session import Session
 
@@ -76,14 +77,14 @@ def _properties(block: str) -> dict[str, str]:
     return {name: mask_text(value) if name in _TELLING else value for name, value in found.items()}
 
 
-def main_pid(unit: str) -> int:
-    """The unit's MainPID; Refusal `missing` where there is no such unit, `failed` where it is masked."""
+def startable(unit: str) -> dict[str, str]:
+    """The unit's properties; Refusal `missing` where there is no such unit, `failed` where it is masked."""
     properties = show([unit])[unit]
     if properties.get("LoadState") == "not-found":
         raise Refusal("missing", f"no unit {unit} on this host", {"unit": unit})
     if properties.get("LoadState") == "masked":
         raise Refusal("failed", f"{unit} is masked; `systemctl unmask {unit}` lets it start", {"unit": unit})
-    return int(properties.get("MainPID") or 0)
+    return properties
 
 
 @reading
@@ -98,10 +99,13 @@ def daemon_reload(session: Session) -> dict[str, str]:
 
 
 @writing
-def unit_restart(session: Session, unit: str) -> dict[str, int]:
-    before = main_pid(named(unit))
+def unit_restart(session: Session, unit: str) -> dict[str, Any]:
+    properties = startable(named(unit))
+    failed = properties.get("ActiveState") == "failed"
+    if failed:  # or its start limit would refuse the start
+        _verb("reset-failed", unit)
     _verb("restart", unit, "--no-block")
-    return {"before": before}
+    return {"before": int(properties.get("MainPID") or 0), "reset": failed}
 
 
 @writing

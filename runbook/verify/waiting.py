@@ -68,10 +68,15 @@ def wait_ready(work: Work, step: Step) -> Finding:
 
     def ask() -> Sample:
         work.checkpoint()
-        return ready.ask(
+        answer = ready.ask(
             work.tunnel, url, work.host.model,
             max_tokens=wait.ready_max_tokens, timeout_s=wait.ready.timeout_s, api_key=work.api_key,
         )  # fmt: skip
+        if answer.holds or answer.final:
+            return answer
+        # Over a dead link this raises, where the tunnel only sees one timeout after the other.
+        state = unit.judge(work.wire.call("units", units=[endpoint.name])[endpoint.name])
+        return state if state.final else answer
 
     asked = probes.until(ask, wait.ready, sleep=work.pause, clock=work.clock, on_try=_say(step, wait.ready))
     return probes.finding("ready", endpoint.role, asked, wait.ready)

@@ -80,7 +80,7 @@ def test_a_restart_does_not_wait_and_tells_the_old_main_pid(
     writing: InProcessWire, systemd: FakeSystemd
 ) -> None:
     systemd.shows(RUNNING)
-    assert writing.call("unit_restart", unit="a.service") == {"before": 4711}
+    assert writing.call("unit_restart", unit="a.service") == {"before": 4711, "reset": False}
     assert systemd.asked[-1] == "C systemctl restart --no-block -- a.service"
 
 

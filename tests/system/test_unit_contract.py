@@ -123,7 +123,7 @@ def ask(manager: UnitManager, name: str, call: str, step: Mapping[str, Any]) -> 
     answer = manager.wire.call(call, **args)
     if "answer" in step:
         wanted = step["answer"]
-        assert {key: mark(str(value), wanted[key]) for key, value in answer.items()} == wanted
+        assert {key: mark(str(answer[key]), value) for key, value in wanted.items()} == wanted
 
 
 def show(manager: UnitManager, name: str) -> Readings:
