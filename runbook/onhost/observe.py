@@ -9,8 +9,8 @@ import sys
 import time
 
 from runbook.onhost import environ, feeds, files, processes, releases, room
-from runbook.onhost import units as systemd
 from runbook.onhost import state as directory
+from runbook.onhost import units as systemd
 from runbook.onhost.calls import reading
 
 TYPE_CHECKING = False
