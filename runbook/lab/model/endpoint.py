@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -147,30 +146,14 @@ def _sink(request: web.Request, *, chunked: bool) -> Callable[[bytes], bool]:
     `StreamResponse.write` needs a task switch for every piece, which costs more than all the rest of a token.
     """
     transport: asyncio.WriteTransport | None = request.transport
-    _cork(transport, True)
-    corked = True
 
     def send(piece: bytes) -> bool:
-        nonlocal corked
         if transport is None or transport.is_closing():
             return False
         transport.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
-        if corked:
-            _cork(transport, False)
-            corked = False
         return True
 
     return send
-
-
-def _cork(transport: asyncio.WriteTransport | None, corked: bool) -> None:
-    """Hold the headers back until the first event.
-
-    Apart, the router passes them on apart, and its Nagle then keeps the first token for a delayed ACK: 40 ms.
-    """
-    connection = None if transport is None else transport.get_extra_info("socket")
-    if connection is not None and hasattr(socket, "TCP_CORK"):
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, corked)
 
 
 def _cut(request: web.Request) -> None:
