@@ -59,10 +59,10 @@ def calls(text: str) -> dict[str, Callable[[], object]]:
 def main(repeats: int) -> None:
     for exports, size in ((500, 200_000), (5000, 2_000_000)):
         text = script(exports, size)
-        print(f"{len(text) / 1000:.0f} kB, {exports} exports")  # noqa: T201
+        print(f"{len(text) / 1000:.0f} kB, {exports} exports")
         for name, call in calls(text).items():
             median, best, processor = measured(call, repeats)
-            print(  # noqa: T201
+            print(
                 f"  {name:<24} wall median {median:7.1f} ms, best {best:7.1f} ms   processor {processor:7.1f} ms"
             )
 

@@ -22,7 +22,8 @@ import sys
 from fabric import Config, Connection
 address, port, user, key = sys.argv[1:]
 config = Config(overrides={"load_ssh_configs": False})
-with Connection(address, user=user, port=int(port), config=config, connect_kwargs={"key_filename": key, "look_for_keys": False, "allow_agent": False}) as c:
+login = {"key_filename": key, "look_for_keys": False, "allow_agent": False}
+with Connection(address, user=user, port=int(port), config=config, connect_kwargs=login) as c:
     c.run("true", hide=True, in_stream=False)
 """
 
@@ -39,7 +40,9 @@ def main() -> None:
     bare = [sys.executable, "-c", BARE, "127.0.0.1", str(state.ssh_port), state.user, str(key)]
     plan = [sys.executable, "-m", "runbook.program", "plan", "--host", "lab", "--json"]
     document = json.loads(subprocess.run(plan, cwd=ROOT, check=True, capture_output=True).stdout)
-    print("plan is a no-op" if not document["plan"]["changes"] else "NOTE: the plan is not empty; deploy first")
+    print(
+        "plan is a no-op" if not document["plan"]["changes"] else "NOTE: the plan is not empty; deploy first"
+    )
     _seconds(bare)
     figures = [(_seconds(plan), _seconds(bare)) for _ in range(pairs)]
     print(f"plan          median {statistics.median(a for a, _ in figures):.3f} s")

@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--round-trip-ms", type=float, default=100.0)
     options = parser.parse_args()
-    print(measure(options.repeats, options.round_trip_ms / 1000))  # noqa: T201 (a command line prints)
+    print(measure(options.repeats, options.round_trip_ms / 1000))
 
 
 if __name__ == "__main__":

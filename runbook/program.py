@@ -28,7 +28,7 @@ def _usage_errors() -> Iterator[None]:
         raise Exit(f"{error} (see `invoke --list`, `invoke TASK --help`)", code=USAGE) from error
 
 
-class RunbookProgram(Program):  # type: ignore[misc]  # invoke is untyped
+class RunbookProgram(Program):
     def parse_core(self, argv: list[str] | None) -> None:
         with _usage_errors():
             super().parse_core(argv)

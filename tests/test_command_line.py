@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from runbook.command_line import request
@@ -29,6 +31,6 @@ def test_a_host_named_twice_is_one_host() -> None:
         {"set_": ["A=1"], "unset": ["A"]},
     ],
 )
-def test_a_command_line_that_makes_no_sense_is_refused(given: dict[str, list[str]]) -> None:
+def test_a_command_line_that_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         request("deploy", **given)

@@ -3,11 +3,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from runbook.tunnel import Response
 
 from runbook.errors import InterruptedByOperator
 from runbook.model import Budget
 from runbook.probes import Asked, Sample, finding, ready, unit, until
+from runbook.tunnel import Response
 from runbook.verdict import Outcome
 
 NO, YES, NEVER = Sample(False, "refused"), Sample(True, "HTTP 200"), Sample(False, "unit failed", final=True)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,9 @@ from runbook.options import Options
 from runbook.work import Work
 from tests.building import DECODE, OVERLAP, TOPK, host
 from tests.fakehost import FakeHost, RunningUnit, sessions_result
+
+if TYPE_CHECKING:
+    from runbook.story import Story
 
 VALIDATIONS = (Sessions("final80", 80, 3, 350, 2000, 260.0), Sessions("final60", 60, 4, 300, 2500, 240.0))
 
@@ -54,7 +57,7 @@ def work_on(
     )
 
 
-def deploy(fake: FakeHost, **fields: Any) -> rollout.Story:
+def deploy(fake: FakeHost, **fields: Any) -> Story:
     options = fields.pop("options", Options())
     fake.lock = None
     return rollout.deploy(work_on(fake, **fields), options)
@@ -226,7 +229,7 @@ def test_live_traffic_is_not_loaded_without_being_asked() -> None:
     assert len(deploy(a_host(host=live), options=Options(load=True)).measured.validations) == 2
 
 
-def check(fake: FakeHost) -> rollout.Story:
+def check(fake: FakeHost) -> Story:
     fake.mode, fake.lock = "running", None
     return rollout.check(work_on(fake), Options())
 
@@ -257,7 +260,7 @@ def test_verify_of_a_dead_worker_sends_no_chat_and_no_load() -> None:
     assert not any(finding.check == "ready" for finding in story.findings)
 
 
-def rollback(fake: FakeHost, options: Options = Options(), **fields: Any) -> rollout.Story:  # noqa: B008
+def rollback(fake: FakeHost, options: Options = Options(), **fields: Any) -> Story:  # noqa: B008
     fake.lock = None
     return rollout.rollback(work_on(fake, **fields), options)
 

@@ -103,7 +103,7 @@ class Asker:
         with gauge.watching(raw):
             try:
                 await asyncio.wait_for(self._send(raw), max(0.001, left_s))
-            except asyncio.TimeoutError:  # noqa: UP041 - not the builtin one on Python 3.10
+            except asyncio.TimeoutError:
                 raw.failure, raw.detail = "deadline", "the session took too long"
         return raw
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 
-class Severity(str, enum.Enum):  # noqa: UP042 - StrEnum needs 3.11, and this runs on 3.10
+class Severity(str, enum.Enum):
     """How much one defect says about the server.
 
     hard: alone makes a session corrupt. soft: two kinds of it in one response do. rate: what a model's own

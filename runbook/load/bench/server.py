@@ -80,7 +80,7 @@ async def _text(client: httpx.AsyncClient, url: str) -> str | None:
     """A small 200 body, or None for everything else."""
     try:
         return await asyncio.wait_for(_get(client, url), _DEADLINE_S)
-    except (asyncio.TimeoutError, httpx.HTTPError):  # noqa: UP041  (not the builtin one on Python 3.10)
+    except (asyncio.TimeoutError, httpx.HTTPError):
         return None
 
 

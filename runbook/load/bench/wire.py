@@ -80,7 +80,7 @@ async def wire_sender(
         raw.intended = raw.intended or raw.sent
         try:
             connection = await pool.take()
-        except (asyncio.TimeoutError, OSError) as error:  # noqa: UP041  (not the builtin one on Python 3.10)
+        except (asyncio.TimeoutError, OSError) as error:
             raw.failure, raw.detail, raw.ended = "refused", str(error), time.perf_counter()
             return
         await connection.ask(request, raw, deadline_s=deadline_s, stall_s=stall_s)
