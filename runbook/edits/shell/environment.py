@@ -171,7 +171,9 @@ def after(standing: Standing, site: Site) -> Standing:
     if site.wild or (standing.fixed and site.act in _VALUES):
         return _doubted(standing, replace(site, fixed=standing.fixed))
     if site.conditional:
-        return standing if _changes_nothing(standing, site) else _doubted(standing, site)
+        # even a place that gives no value may leave the name readonly, and a later assignment without effect
+        kept = replace(standing, fixed=standing.fixed or site.fixed)
+        return kept if _changes_nothing(standing, site) else _doubted(kept, site)
     exported = standing.exported or site.exports
     match site.act:
         case "unset":
