@@ -14,12 +14,13 @@ from runbook.edits.shell.words import NAME, quote
 from runbook.errors import EditRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from runbook.edits.shell.environment import Environment
     from runbook.edits.shell.script import Script
     from runbook.edits.shell.sites import Site
     from runbook.edits.shell.splices import Splice
+    from runbook.edits.shell.words import Span
 
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -40,13 +41,27 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
+class Sourced:
+    """A command that sources a file: the path as written, its span in bytes, the line it stands on.
+
+    `allexport`: under `set -a`, so that what the file assigns is exported. `where` is the construct it stands under.
+    """
+
+    path: str
+    span: Span
+    line: int
+    allexport: bool
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
 class ScriptEnvironment:
     """What the launched process gets from the script.
 
     `values` maps each exported, prefix or env variable to its literal value, or None when only a run can tell.
     `unreadable` maps names that cannot be decided to the reason (under `*`: any name may be concerned).
     `launch` holds the launched command's words without wrappers (None for a dynamic word), or is None when no
-    top-level command launches. `sources` are the files the script sources, as written.
+    top-level command launches. `sources` are the files the script sources, as written, and `sourced` where it does.
     """
 
     values: Mapping[str, str | None]
@@ -55,6 +70,7 @@ class ScriptEnvironment:
     launch: tuple[str | None, ...] | None
     sources: tuple[str, ...]
     unreadable: Mapping[str, str]
+    sourced: tuple[Sourced, ...] = ()
 
 
 def read(text: str) -> ScriptEnvironment:
@@ -125,7 +141,21 @@ def _described(found: Environment) -> ScriptEnvironment:
         launch=tuple(word.text for word in launch.argv) if launch and launch.argv else None,
         sources=tuple(source for statement in script.statements for source in statement.sources),
         unreadable=unreadable,
+        sourced=tuple(_sourced(script)),
     )
+
+
+def _sourced(script: Script) -> Iterator[Sourced]:
+    allexport = bool(script.shell.allexport)
+    for statement in script.statements:
+        for command in statement.commands:
+            words = [word for word in command.words if word.text not in ("builtin", "command")]
+            if len(words) > 1 and words[0].text in (".", "source"):
+                path = words[1].raw if words[1].text is None else words[1].text
+                span = (command.words[0].span[0], command.words[-1].span[1])
+                yield Sourced(path, span, command.words[0].line, allexport, command.where)
+        if statement.options.allexport is not None:
+            allexport = statement.options.allexport
 
 
 def _refuse_names(wanted: Mapping[str, str], unwanted: Collection[str]) -> None:

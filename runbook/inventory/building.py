@@ -41,7 +41,16 @@ def _ssh(table: str | tables.SshTable) -> model.SshTarget:
 
 
 def _unit(role: str, table: tables.UnitTable) -> model.Unit:
-    return model.Unit(role, table.unit, table.script, table.health, table.url)
+    return model.Unit(
+        role=role,
+        name=table.unit,
+        script=table.script,
+        health=table.health,
+        url=table.url,
+        env_files=tuple(table.env_files),
+        drop_ins=tuple(table.drop_ins),
+        sourced=tuple(table.sourced),
+    )
 
 
 def _flag(name: str, table: tables.FlagTable, scripted: tuple[str, ...]) -> model.Flag:

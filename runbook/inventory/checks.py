@@ -55,6 +55,27 @@ def _named_once(root: Node) -> Iterator[Wrong]:
                 )
 
 
+def _one_kind_a_file(root: Node) -> Iterator[Wrong]:
+    """A path that two kinds of edit would claim: each kind has its own grammar."""
+    seen: dict[str, str] = {}
+    for role, unit in _tables(root, "units").items():
+        for path, node in _files(("units", role), unit):
+            kind = str(path[2])
+            if (first := seen.setdefault(node.text, kind)) != kind:
+                yield path, f"{found(node)} is declared as {first} too; a file has one kind"
+
+
+def _files(unit_at: Path, unit: Table) -> Iterator[tuple[Path, Scalar]]:
+    if isinstance(script := unit.items.get("script"), Scalar):
+        yield (*unit_at, "script"), script
+    for key in ("env_files", "drop_ins", "sourced"):
+        listing = unit.items.get(key)
+        nodes = listing.items if isinstance(listing, Listing) else ()
+        for index, node in enumerate(nodes):
+            if isinstance(node, Scalar):
+                yield (*unit_at, key, index), node
+
+
 def _validations_named_once(root: Node) -> Iterator[Wrong]:
     seen: dict[str, int] = {}
     for index, validation in _validations(root):
@@ -153,4 +174,4 @@ def _validations(root: Node) -> Iterator[tuple[int, Table]]:
 
 _Check = Callable[[Node], Iterator[Wrong]]
 _OF_KEYS: tuple[_Check, ...] = (_answers_chat, _value_or_absent, _flags_have_a_place, _options)
-_OF_VALUES: tuple[_Check, ...] = (_named_once, _validations_named_once, _flag_roles, _dates)
+_OF_VALUES: tuple[_Check, ...] = (_named_once, _one_kind_a_file, _validations_named_once, _flag_roles, _dates)

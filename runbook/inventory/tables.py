@@ -54,6 +54,9 @@ class UnitTable(_Table):
     script: HostPath | None = Field(None, description="Serve script that its ExecStart runs.")
     health: Url | None = Field(None, description="Answers 200 when the unit is up, as seen from the host.")
     url: BaseUrl | None = Field(None, description="Base URL that answers chat, as seen from the host.")
+    env_files: list[HostPath] = Field([], description="EnvironmentFiles where flags may be edited too.")
+    drop_ins: list[HostPath] = Field([], description="Unit files and drop-ins where flags may be edited too.")
+    sourced: list[HostPath] = Field([], description="Files its script sources where flags may be edited too.")
 
 
 class FlagTable(_Table):

@@ -116,3 +116,14 @@ def test_a_value_outside_utf8_reads_back() -> None:
 def test_names_are_added_in_the_order_asked() -> None:
     edited = edit("exec python\n", set=dict.fromkeys("QAZ", "1"))
     assert edited == "export Q=1\nexport A=1\nexport Z=1\nexec python\n"
+
+
+def test_where_files_are_sourced_is_told_with_what_becomes_of_their_assignments() -> None:
+    text = "set -a\n. /etc/a\nset +a\n[ -f /b ] && source '/b' x\n. \"$HERE/c\"\nexec python\n"
+    found = serve_script.read(text).sourced
+    assert [(each.path, each.line, each.allexport, each.where) for each in found] == [
+        ("/etc/a", 2, True, ""),
+        ("/b", 4, False, "&&"),
+        ('"$HERE/c"', 5, False, ""),
+    ]
+    assert [text[slice(*each.span)] for each in found] == [". /etc/a", "source '/b' x", '. "$HERE/c"']
