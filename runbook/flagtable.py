@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runbook.errors import EditRefusedError
-from runbook.plan import read_script, shown
+from runbook.onhost.masking import mask
+from runbook.places import origins, told
+from runbook.places.place import shown
+from runbook.places.reading import Files
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from runbook.model import Flag, Host, Observation, Unit
+    from runbook.places.origins import Origins
+    from runbook.places.told import Told
 
 # What stands in a row for a file's value that is no literal: no flag can want these texts.
 DYNAMIC = "(decided when the script runs)"
@@ -21,7 +24,10 @@ UNREADABLE = "(script missing or unreadable)"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One flag on one unit. None means absent; `running_kind` is the evidence (see model.Processes)."""
+    """One flag on one unit. None means absent; `running_kind` is the evidence (see model.Processes).
+
+    `in_file` is what comes of every file that feeds the unit; `places` tells them where the script is not the only one.
+    """
 
     flag: Flag
     unit: Unit
@@ -29,6 +35,7 @@ class Row:
     running: str | None
     running_kind: str
     started_at: float
+    places: Told | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -40,59 +47,59 @@ class Row:
 
     @property
     def message(self) -> str:
-        wanted = shown(self.flag.value)
-        if self.flag.value is None and self.flag.engine_default:
-            wanted += f" (engine default {self.flag.engine_default})"
-        running = (
-            "unknown" if self.running_kind == "unknown" else f"{shown(self.running)} ({self.running_kind})"
-        )
-        text = f"{self.flag.name} on {self.unit.role}: wanted {wanted}, file {shown(self.in_file)}, running {running}"
-        return text if self.outcome is Outcome.PASS else f"{text}; {self.flag.why}"
+        name = self.flag.name
+        unknown = self.running_kind == "unknown"
+        running = "unknown" if unknown else f"{shown(name, self.running)} ({self.running_kind})"
+        text = f"{name} on {self.unit.role}: wanted {told.wanted(self.flag)}, file {shown(name, self.in_file)}, running {running}"
+        if self.outcome is Outcome.PASS:
+            return text
+        return "; ".join((text, *([self.places.sentence()] if self.places else []), self.flag.why))
 
     def finding(self, check: str) -> Finding:
-        evidence = {
-            "flag": self.flag.name,
-            "unit": self.unit.name,
-            "file": self.in_file,
-            "running": self.running,
-        }
-        return Finding(
-            check,
-            self.outcome,
-            self.message,
-            evidence | {"wanted": self.flag.value, "kind": self.running_kind},
-        )
+        values = {"file": self.in_file, "running": self.running, "wanted": self.flag.value}
+        evidence: dict[str, Any] = {"flag": self.flag.name, "unit": self.unit.name, "kind": self.running_kind}
+        evidence |= {key: value and mask(self.flag.name, value) for key, value in values.items()}
+        if self.places:
+            evidence["places"] = self.places.to_json()["places"]
+        return Finding(check, self.outcome, self.message, evidence)
 
 
 def rows(host: Host, seen: Observation) -> tuple[Row, ...]:
     """A row per declared flag and unit, in the host file's order."""
-    files = {unit.role: _file_values(unit, seen) for unit in host.units if unit.script}
+    found = {unit.role: _origins(unit, host, seen) for unit in host.units if unit.script}
     return tuple(
-        _row(flag, unit, files.get(unit.role), seen)
+        _row(flag, unit, found.get(unit.role), seen)
         for flag in host.flags
         for unit in host.units
         if unit.role in flag.units
     )
 
 
-def _row(flag: Flag, unit: Unit, file: Mapping[str, str | None] | None, seen: Observation) -> Row:
+def _row(flag: Flag, unit: Unit, found: Origins | None, seen: Observation) -> Row:
     processes = seen.units[unit.name].processes
-    running = processes.environ.get(flag.name)
-    return Row(flag, unit, _in_file(flag.name, file), running, processes.kind, processes.started_at)
+    return Row(
+        flag,
+        unit,
+        in_file=_in_file(flag.name, found),
+        running=processes.environ.get(flag.name),
+        running_kind=processes.kind,
+        started_at=processes.started_at,
+        places=told.of_flag(flag, unit.role, found, processes) if found else None,
+    )
 
 
-def _in_file(name: str, file: Mapping[str, str | None] | None) -> str | None:
-    if file is None:
+def _in_file(name: str, found: Origins | None) -> str | None:
+    if found is None:
         return UNREADABLE
-    return DYNAMIC if name in file and file[name] is None else file.get(name)
+    undecided = name in found.unreadable or (name in found.values and found.values[name] is None)
+    return DYNAMIC if undecided else found.values.get(name)
 
 
-def _file_values(unit: Unit, seen: Observation) -> Mapping[str, str | None] | None:
-    """What the unit's script gives each name; None for a script that is missing or cannot be read."""
-    content = seen.files[unit.script or ""].content
-    if content is None:
+def _origins(unit: Unit, host: Host, seen: Observation) -> Origins | None:
+    """Where the unit's variables come from; None for a script that is missing or cannot be read."""
+    if seen.files[unit.script or ""].content is None:
         return None
     try:
-        return read_script(unit.script or "", content).values
+        return origins.of(unit, host.flags, Files(seen))
     except EditRefusedError:
         return None

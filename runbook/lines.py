@@ -8,9 +8,10 @@ from runbook.text import clean, one_line
 from runbook.verdict import Outcome, is_warning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from runbook.events import StepEnded
+    from runbook.places.told import Told
     from runbook.plan import Plan
     from runbook.validations.bench import Judged
     from runbook.verdict import Finding
@@ -40,7 +41,7 @@ def found(finding: Finding, marks: Mapping[Outcome, str]) -> list[str]:
 
 
 def of(kind: str, value: Any) -> list[str]:
-    """The lines of a shown value; `kind` is one of plan, rollback, validation, bench, audit."""
+    """The lines of a shown value; `kind` is one of plan, places, rollback, validation, bench, audit."""
     lines = _KINDS[kind](value)
     return [clean(line) for line in lines]
 
@@ -65,12 +66,17 @@ _DIFF_STYLES = (
 
 
 def plan_lines(plan: Plan) -> list[str]:
-    """Diffs, then restarts with their reasons; an empty plan says so."""
+    """Where flags are set, diffs, then restarts with their reasons; an empty plan says so."""
+    told = [*_places(plan.places), *plan.notes]
     if plan.empty:
-        return ["nothing to change, nothing to restart"]
+        return [*told, "nothing to change, nothing to restart"]
     diffs = [line for change in plan.changes for line in change.diff().splitlines()]
-    reload = ["daemon-reload: a unit file changed since systemd read it"] if plan.daemon_reload else []
-    return [*diffs, *reload, *(f"restart {restart.unit}: {restart.why}" for restart in plan.restarts)]
+    reload = ["daemon-reload: a unit file or drop-in changes, or did"] if plan.daemon_reload else []
+    return [*told, *diffs, *reload, *(f"restart {restart.unit}: {restart.why}" for restart in plan.restarts)]
+
+
+def _places(places: Iterable[Told]) -> list[str]:
+    return [line for one in places for line in one.lines()]
 
 
 def _rollback(plan: Plan) -> list[str]:
@@ -146,6 +152,7 @@ def _release_line(row: Mapping[str, Any]) -> str:
 
 _KINDS: dict[str, Callable[[Any], list[str]]] = {
     "plan": plan_lines,
+    "places": _places,
     "rollback": _rollback,
     "validation": _validation,
     "bench": _bench,

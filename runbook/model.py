@@ -187,6 +187,11 @@ class Host:
         return tuple(dict.fromkeys((*self.scripts, *more)))
 
     @property
+    def shell_files(self) -> frozenset[str]:
+        """Those of `files` that a shell reads."""
+        return frozenset((*self.scripts, *(path for unit in self.units for path in unit.sourced)))
+
+    @property
     def endpoint(self) -> Unit | None:
         """The unit that answers chat: the last one with a url (the router, or the single server)."""
         return next((unit for unit in reversed(self.units) if unit.url), None)

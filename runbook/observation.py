@@ -6,15 +6,13 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from runbook.model import FileRecord, FileState, Observation, Processes, Release, UnitState
+from runbook.places.names import PATTERNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runbook.model import Host
     from runbook.ssh import Wire
-
-# Names worth seeing in a process although nobody declared them: the engine's, the libraries' under it.
-PATTERNS = (r"SGLANG_\w+", r"SGL_\w+", r"VLLM_\w+", r"NCCL_\w+", r"CUDA_\w+", r"TORCH_\w+", r"PYTORCH_\w+")
 
 
 def observe(wire: Wire, host: Host, also: Sequence[str] = ()) -> Observation:

@@ -6,35 +6,47 @@ diff is a method of its changes, a dry run is not applying it, a rollback is the
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runbook import edits
+from runbook import edits, restarts
 from runbook.errors import EditRefusedError, MissingOnHostError
-from runbook.model import Change, Restart
+from runbook.model import Change
+from runbook.places import elsewhere, told
+from runbook.places.origins import of as origins_of
+from runbook.places.reading import Files
+from runbook.places.systemd import unit_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runbook.edits.serve_script import ScriptEnvironment
-    from runbook.model import FileState, Flag, Host, Observation, Unit, UnitState
+    from runbook.model import FileState, Flag, Host, Observation, Restart
+    from runbook.places.origins import Origins
+    from runbook.places.told import Told
 
-Environment = dict[str, str | None]
+Environment = restarts.Environment
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Changes of files, units to restart and why, and the environment each role is meant to get.
 
-    `wanted` maps role → name → value, None meaning absent; it holds what the scripts will say after the changes.
+    `wanted` maps role → name → value, None meaning absent; it holds what the files will say after the changes.
+    `places` tells where flags are set now, as far as there is more to tell than one line of a script, `notes` what
+    could not be read and what the engine does about flags that go.
     """
 
     changes: tuple[Change, ...] = ()
     restarts: tuple[Restart, ...] = ()
     daemon_reload: bool = False
     wanted: Mapping[str, Environment] = field(default_factory=dict)
+    places: tuple[Told, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -58,6 +70,9 @@ class Plan:
             "digest": self.digest,
             "changes": [{"path": change.path, "diff": change.diff()} for change in self.changes],
             "restarts": [{"unit": restart.unit, "why": restart.why} for restart in self.restarts],
+            "daemon_reload": self.daemon_reload,
+            "places": [one.to_json() for one in self.places],
+            "notes": list(self.notes),
         }
 
 
@@ -65,24 +80,74 @@ def deploy(host: Host, seen: Observation) -> Plan:
     """The plan that makes `seen` what `host` says; raises MissingOnHostError, EditRefusedError."""
     require_units(host, seen)
     require_scripts(host, seen)
-    changes = tuple(
-        change
+    scripts = {
+        path: after
         for path, roles in host.scripts.items()
-        if (change := _edit(path, seen.files[path], _flags_of(host, path, roles))) is not None
+        if (after := _edited(path, seen.files[path], _flags_of(host, path, roles))) is not None
+    }
+    settled = elsewhere.settle(host, seen, scripts)
+    changes = tuple(
+        Change(path, seen.files[path].content, settled.after[path])
+        for path in host.files
+        if path in settled.after
     )
-    return toward(host, seen, changes)
+    found = elsewhere.trace(host, seen, {})
+    plan = _toward(host, seen, changes, settled.origins)
+    return dataclasses.replace(
+        plan, places=told.told(host, seen, found), notes=_notes(host, found, settled.origins)
+    )
 
 
 def toward(host: Host, seen: Observation, changes: Sequence[Change]) -> Plan:
     """Complete given file changes with the restarts they and the live state call for."""
-    wanted = _wanted(host, seen, changes)
+    files = Files(seen, {change.path: change.after for change in changes})
+    return _toward(host, seen, changes, _readable(host, files))
+
+
+def _toward(host: Host, seen: Observation, changes: Sequence[Change], origins: Mapping[str, Origins]) -> Plan:
+    wanted = {role: found.environment(host.flags_of(role)) for role, found in origins.items()}
     changed = {change.path for change in changes}
-    restarts = tuple(
-        Restart(unit.name, unit.role, why)
-        for unit in host.units
-        if (why := _why_restart(unit, seen, wanted.get(unit.role, {}), changed)) is not None
+    reasons = restarts.needed(host, seen, wanted, origins, changed)
+    reload = _needs_reload(seen) or any(is_unit_file(host, seen, path) for path in changed)
+    return Plan(tuple(changes), reasons, reload, wanted)
+
+
+def _readable(host: Host, files: Files) -> dict[str, Origins]:
+    """The origins of each unit whose script can be read: a rollback must still be able to bring any other back."""
+    found: dict[str, Origins] = {}
+    for unit in host.units:
+        if unit.script and files.content(unit.script) is not None:
+            with contextlib.suppress(EditRefusedError):
+                found[unit.role] = origins_of(unit, host.flags, files)
+    return found
+
+
+def _notes(host: Host, before: Mapping[str, Origins], after: Mapping[str, Origins]) -> tuple[str, ...]:
+    """What the engine does about the flags that go, and what could not be read."""
+    gone = dict.fromkeys(
+        f"{flag.name} {told.wanted(flag)}"
+        for flag in host.flags
+        if flag.value is None
+        and flag.engine_default
+        and any(_goes(flag, before[r], after[r]) for r in flag.units)
     )
-    return Plan(tuple(changes), _with_pair(host, restarts), _needs_reload(seen), wanted)
+    unread = dict.fromkeys(line for found in after.values() for line in found.unread)
+    return (*gone, *(f"not known what it sets: {line}" for line in unread))
+
+
+def _goes(flag: Flag, before: Origins, after: Origins) -> bool:
+    return before.winner(flag.name) is not None and after.winner(flag.name) is None
+
+
+def is_unit_file(host: Host, seen: Observation, path: str) -> bool:
+    """Whether systemd reads this file only at a daemon-reload."""
+    declared = any(path in unit.drop_ins for unit in host.units)
+    shown = (unit_files(state.properties) for state in seen.units.values())
+    return (
+        declared
+        or any(path in paths for paths in shown)
+        or re.search(r"\.service(\.d/[^/]+\.conf)?$", path) is not None
+    )
 
 
 def require_units(host: Host, seen: Observation) -> None:
@@ -113,7 +178,8 @@ def _flags_of(host: Host, path: str, roles: Sequence[str]) -> dict[str, Flag]:
     return flags
 
 
-def _edit(path: str, file: FileState, flags: Mapping[str, Flag]) -> Change | None:
+def _edited(path: str, file: FileState, flags: Mapping[str, Flag]) -> bytes | None:
+    """The script's bytes with its flags as wanted, None where they are so already."""
     before = _text(file)
     try:
         after = edits.named("serve_script").edit(
@@ -123,93 +189,7 @@ def _edit(path: str, file: FileState, flags: Mapping[str, Flag]) -> Change | Non
         )
     except EditRefusedError as refused:
         raise refused.at(path) from refused
-    return None if after == before else Change(path, file.content, after.encode("utf-8", "surrogateescape"))
-
-
-def _wanted(host: Host, seen: Observation, changes: Sequence[Change]) -> dict[str, Environment]:
-    """Role → name → literal value or None (absent): the script after the change, then the flags it must lack."""
-    after = {change.path: change.after for change in changes}
-    wanted: dict[str, Environment] = {}
-    for path, roles in host.scripts.items():
-        content = after.get(path, seen.files[path].content)
-        if content is None:
-            continue
-        try:
-            script = read_script(path, content)
-        except EditRefusedError:
-            continue  # an edit would have refused it; a rollback must still be able to bring such a file back
-        for role in roles:
-            absent: Environment = {
-                flag.name: None for flag in host.flags_of(role) if flag.name not in script.values
-            }
-            literal: Environment = {name: value for name, value in script.values.items() if value is not None}
-            wanted[role] = absent | literal
-    return wanted
-
-
-def read_script(path: str, content: bytes) -> ScriptEnvironment:
-    """What a serve script's launched process gets; raises EditRefusedError naming the file."""
-    from runbook.edits import serve_script
-
-    try:
-        return serve_script.read(content.decode("utf-8", "surrogateescape"))
-    except EditRefusedError as refused:
-        raise refused.at(path) from refused
-
-
-def _why_restart(unit: Unit, seen: Observation, wanted: Environment, changed: set[str]) -> str | None:
-    """The reason to restart, None where there is none. Evidence decides, not the edit."""
-    state = seen.units[unit.name]
-    if not state.running:
-        return f"not running ({state.properties.get('ActiveState')}/{state.properties.get('SubState')})"
-    if state.processes.kind == "unknown":
-        return _why_restart_unknown(unit, state, seen, changed)
-    if unit.script in changed and not wanted:
-        return "its script changes and cannot be read for what it exports"
-    differing = differences(wanted, state)
-    return f"running environment differs: {'; '.join(differing)}" if differing else None
-
-
-def _why_restart_unknown(unit: Unit, state: UnitState, seen: Observation, changed: set[str]) -> str | None:
-    if unit.script in changed:
-        return "its script changes and its running environment is unknown"
-    script = seen.files.get(unit.script or "")
-    if script and state.processes.started_at and script.ctime_ns / 1e9 > state.processes.started_at:
-        return "its script changed after it started and its running environment is unknown"
-    return None
-
-
-def differences(wanted: Mapping[str, str | None], state: UnitState) -> list[str]:
-    """Each variable whose running value is not the wanted one, as `NAME is X, wanted Y`."""
-    running = state.processes.environ
-    return [
-        f"{name} is {shown(running.get(name))}, wanted {shown(value)}"
-        for name, value in sorted(wanted.items())
-        if running.get(name) != value and not is_secret(name)
-    ]
-
-
-SECRET_WORDS = ("TOKEN", "KEY", "SECRET", "PASSWORD")
-
-
-def is_secret(name: str) -> bool:
-    """True where a name looks as if its value must not be shown (the host masks it, so it cannot be compared)."""
-    return any(word in name.upper().split("_") for word in SECRET_WORDS)
-
-
-def shown(value: str | None) -> str:
-    return "absent" if value is None else repr(value)
-
-
-def _with_pair(host: Host, restarts: tuple[Restart, ...]) -> tuple[Restart, ...]:
-    """A restarted prefill takes decode along: before SGLang PR#36029 decode kept stale rank ports of it."""
-    roles = {restart.role for restart in restarts}
-    decode = next((unit for unit in host.units if unit.role == "decode"), None)
-    if "prefill" not in roles or "decode" in roles or decode is None:
-        return restarts
-    order = [unit.role for unit in host.units]
-    paired = (*restarts, Restart(decode.name, decode.role, "pair: prefill restarts"))
-    return tuple(sorted(paired, key=lambda restart: order.index(restart.role)))
+    return None if after == before else after.encode("utf-8", "surrogateescape")
 
 
 def _needs_reload(seen: Observation) -> bool:

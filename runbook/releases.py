@@ -13,7 +13,7 @@ from runbook.model import Change, FileRecord, Release
 from runbook.plan import Plan, toward
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from runbook.model import FileState, Host, Observation
     from runbook.plan import Environment
@@ -97,6 +97,11 @@ def edited_since(seen: Observation, release: Release) -> tuple[str, ...]:
         for record in release.files
         if record.path in seen.files and _sha256(seen.files[record.path].content) != record.sha256
     )
+
+
+def holds(release: Release, paths: Iterable[str]) -> bool:
+    """Whether a release says of every one of these files what it should be."""
+    return {record.path for record in release.files}.issuperset(paths)
 
 
 def rollback_target(seen: Observation, to: str | None) -> Release:

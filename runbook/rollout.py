@@ -62,6 +62,8 @@ def check(work: Work, options: Options) -> Story:
             plans.require_scripts(work.host, seen)
         story.plan = plans.deploy(work.host, seen)
         story.release = seen.current
+        if story.plan.places:
+            work.run.show("places", story.plan.places)
         work.run.find(*configuration.drift(work.host, seen))
         from runbook.verify import bookkeeping  # here, since only this page keeps the books and pays for them
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def secure(work: Work, seen: Observation) -> Release:
     """The release to come back to: current, or what is on disk saved as `adopted` when no release holds it."""
     here = releases.current(seen)
-    if here is not None and not releases.edited_since(seen, here):
+    if here is not None and releases.holds(here, seen.files) and not releases.edited_since(seen, here):
         return here
     with work.run.step("save what is there") as step:
         release = _save(
@@ -47,7 +47,7 @@ def write(work: Work, plan: Plan, seen: Observation, parent: Release) -> str:
         return parent.id
     with work.run.step("write") as step:
         inflight(work, "write", back_to=parent.id)
-        _write_files(work, plan.changes)
+        _write_files(work, plan)
         files = releases.records(seen.files, plan.changes)
         release = _save(work, "unproven", parent=parent.id, files=files, flags=plan.wanted)
         work.wire.call("set_current", state=work.host.state, id=release.id)
@@ -60,16 +60,17 @@ def write_back(work: Work, plan: Plan, target: Release) -> None:
     with work.run.step("write back") as step:
         inflight(work, "write back", back_to=target.id)
         if plan.changes:
-            _write_files(work, plan.changes)
+            _write_files(work, plan)
         work.wire.call("set_current", state=work.host.state, id=target.id)
         step.detail = f"{len(plan.changes)} files of release {target.id}"
 
 
-def _write_files(work: Work, changes: tuple[Change, ...]) -> None:
-    work.wire.call("files_write", changes=[_wire_change(change) for change in changes])
+def _write_files(work: Work, plan: Plan) -> None:
+    work.wire.call("files_write", changes=[_wire_change(work.host, change) for change in plan.changes])
 
 
-def _wire_change(change: Change) -> dict[str, Any]:
+def _wire_change(host: Host, change: Change) -> dict[str, Any]:
+    shell = change.after is not None and change.path in host.shell_files
     return {
         "path": change.path,
         "before": None if change.before is None else hashlib.sha256(change.before).hexdigest(),
@@ -77,7 +78,7 @@ def _wire_change(change: Change) -> dict[str, Any]:
         "mode": change.mode,
         "uid": change.uid,
         "gid": change.gid,
-        "check": "bash" if change.after is not None else None,
+        "check": "bash" if shell else None,
     }
 
 
@@ -101,8 +102,10 @@ def _save(
 
 
 def plan_back(work: Work, seen: Observation, target: Release) -> Plan:
-    """The plan to a release, from the bytes the host keeps of it."""
+    """The plan to a release, from the bytes the host keeps of it; files nobody declares any more are looked at too."""
     stored = work.wire.call("release_read", state=work.host.state, id=target.id)
+    more = [record.path for record in target.files if record.path not in seen.files]
+    seen = work.observe(also=more) if more else seen
     return releases.plan_back(work.host, seen, stored["files"], target)
 
 

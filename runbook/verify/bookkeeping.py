@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from runbook import inventory, ledger, plan
+from runbook import inventory, ledger
 from runbook.errors import EditRefusedError
+from runbook.places import origins
+from runbook.places.reading import Files
 
 if TYPE_CHECKING:
     import datetime
@@ -19,15 +21,34 @@ if TYPE_CHECKING:
 
 def book(host: Host, seen: Observation | None, today: datetime.date) -> tuple[Finding, ...]:
     """What the flag ledger reports of a host file and, where a host was observed, of its scripts and processes."""
-    settings = [] if seen is None else [setting for unit in host.units for setting in _settings(unit, seen)]
+    settings = (
+        [] if seen is None else [setting for unit in host.units for setting in _settings(unit, host, seen)]
+    )
     catalogue = ledger.parse(inventory.document(ledger.SHIPPED))
     return tuple(ledger.findings(host, settings, catalogue=catalogue, today=today))
 
 
-def _settings(unit: Unit, seen: Observation) -> Iterator[Setting]:
+def _settings(unit: Unit, host: Host, seen: Observation) -> Iterator[Setting]:
     content = seen.files[unit.script].content if unit.script else None
     if unit.script and content is not None:
         # What cannot be read is no assignment; the flag table says that it cannot be read.
         with contextlib.suppress(EditRefusedError):
-            yield from ledger.of_script(unit.role, unit.script, plan.read_script(unit.script, content))
+            script = list(ledger.of_script(unit.role, unit.script, origins.read_script(unit.script, content)))
+            weaker, winning = _elsewhere(unit, host, seen)
+            yield from (*weaker, *script, *winning)  # the ledger takes the last for the one that wins
     yield from ledger.of_processes(unit.role, seen.units[unit.name].processes)
+
+
+def _elsewhere(unit: Unit, host: Host, seen: Observation) -> tuple[list[Setting], list[Setting]]:
+    """What drop-ins, environment files, sourced files and systemd's manager set of the variables we follow.
+
+    First those the script has the last word on, then those that have it themselves.
+    """
+    found = origins.of(unit, host.flags, Files(seen))
+    settings: tuple[list[Setting], list[Setting]] = ([], [])
+    for name, places in found.places.items():
+        for place in places:
+            if place.kind != "script":
+                setting = ledger.Setting(unit.role, name, place.value, place.where)
+                settings[place is found.winner(name)].append(setting)
+    return settings

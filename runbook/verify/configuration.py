@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runbook import flagtable, plan
+from runbook import flagtable, restarts
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _environment(unit: Unit, seen: Observation, wanted: Mapping[str, str | None]
             Outcome.INCONCLUSIVE,
             f"{unit.role}: running environment unknown ({state.processes.detail})",
         )
-    differing = plan.differences(wanted, state)
+    differing = restarts.differences(wanted, state)
     if differing:
         return Finding("environment", Outcome.FAIL, f"{unit.role}: {'; '.join(differing)}")
     return Finding(

@@ -120,7 +120,7 @@ def test_names_are_added_in_the_order_asked() -> None:
 
 def test_where_files_are_sourced_is_told_with_what_becomes_of_their_assignments() -> None:
     text = "set -a\n. /etc/a\nset +a\n[ -f /b ] && source '/b' x\n. \"$HERE/c\"\nexec python\n"
-    found = serve_script.read(text).sourced
+    found = read(text).sourced
     assert [(each.path, each.line, each.allexport, each.where) for each in found] == [
         ("/etc/a", 2, True, ""),
         ("/b", 4, False, "&&"),

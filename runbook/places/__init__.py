@@ -1,0 +1,1 @@
+"""Every place that gives a unit's processes an environment variable, and which of them wins."""

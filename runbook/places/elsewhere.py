@@ -1,0 +1,136 @@
+"""Flags that another place than the script decides: edited there where the host file declares it, else refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runbook import edits
+from runbook.errors import EditRefusedError
+from runbook.places import origins, told
+from runbook.places.place import shown
+from runbook.places.reading import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runbook.model import Flag, Host, Observation, Unit
+    from runbook.places.origins import Origins
+    from runbook.places.place import Place
+
+# Each round mends one flag in one file; this many places that undo each other are no service's.
+_ROUNDS = 200
+# Which key of the host file declares a kind of place, and which edit knows its grammar.
+_DECLARED_BY = {
+    "unit file": "drop_ins",
+    "drop-in": "drop_ins",
+    "environment file": "env_files",
+    "sourced file": "sourced",
+}
+_EDITED_BY = {"drop_ins": "dropin", "env_files": "env_file", "sourced": "serve_script"}
+_SET_A = "set -a;"
+
+
+@dataclass(frozen=True, slots=True)
+class Offence:
+    """A flag that a start of the unit would not give as wanted, and the place that is to blame; None: a file takes it away."""
+
+    unit: Unit
+    flag: Flag
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Every planned change of bytes by path, and with them the origins of each unit that has a script, by role."""
+
+    after: Mapping[str, bytes | None]
+    origins: Mapping[str, Origins]
+
+
+def settle(host: Host, seen: Observation, after: Mapping[str, bytes | None]) -> Settled:
+    """Complete the planned scripts with edits of the declared files that win over them.
+
+    Raises EditRefusedError naming file, line, found value and what to do, where such a file is not declared.
+    """
+    planned = dict(after)
+    for _ in range(_ROUNDS):
+        traced = trace(host, seen, planned)
+        offence = next(_offences(host, traced), None)
+        if offence is None:
+            return Settled(planned, traced)
+        path, content = _mended(host, offence, Files(seen, planned))
+        planned[path] = content
+    raise EditRefusedError("the places of one flag keep undoing each other; set it in one place by hand")
+
+
+def trace(host: Host, seen: Observation, after: Mapping[str, bytes | None]) -> dict[str, Origins]:
+    """The origins of each unit with a script, by role, once `after` is written."""
+    files = Files(seen, after)
+    return {unit.role: origins.of(unit, host.flags, files) for unit in host.units if unit.script}
+
+
+def _offences(host: Host, traced: Mapping[str, Origins]) -> Iterator[Offence]:
+    for unit in host.units:
+        for flag in host.flags_of(unit.role):
+            found, place = traced[unit.role], traced[unit.role].winner(flag.name)
+            if _as_wanted(flag, found) or (place is not None and place.kind == "script"):
+                continue  # the script's own edit has proved or refused what stands in it
+            if place is not None or flag.name not in found.unreadable:
+                yield Offence(unit, flag, place)
+
+
+def _as_wanted(flag: Flag, found: Origins) -> bool:
+    if flag.name in found.unreadable:
+        return False
+    return found.values[flag.name] == flag.value if flag.name in found.values else flag.value is None
+
+
+def _mended(host: Host, offence: Offence, files: Files) -> tuple[str, bytes]:
+    """The file that wins and its new bytes."""
+    place, flag = offence.place, offence.flag
+    if place is None:
+        raise EditRefusedError(
+            f"{flag.name} is set, but a file that is sourced later takes it away; take that out by hand",
+            path=offence.unit.script or "",
+        )
+    key = _DECLARED_BY.get(place.kind)
+    if key is None or place.path not in getattr(offence.unit, key):
+        raise _refusal(host, offence, place, key)
+    before = files.text(files.content(place.path) or b"")
+    try:
+        after = _edited(before, key, flag, place)
+    except EditRefusedError as refused:
+        raise refused.at(place.path) from refused
+    if after == before:
+        raise EditRefusedError(
+            f"{_found(place)} wins over {offence.unit.script}; it cannot be edited safely, change it by hand",
+            line=place.line, path=place.path,
+        )  # fmt: skip
+    return place.path, after.encode("utf-8", "surrogateescape")
+
+
+def _edited(text: str, key: str, flag: Flag, place: Place) -> str:
+    edit = edits.named(_EDITED_BY[key]).edit
+    asked = {"set": {} if flag.value is None else {flag.name: flag.value}}
+    unset = [flag.name] if flag.value is None else []
+    if not place.allexport:
+        return str(edit(text, **asked, unset=unset))
+    # The file's plain assignments are exported only because the script reads it under `set -a`.
+    edited = str(edit(_SET_A + text, **asked, unset=unset))
+    return edited[len(_SET_A) :] if edited.startswith(_SET_A) else text
+
+
+def _refusal(host: Host, offence: Offence, place: Place, key: str | None) -> EditRefusedError:
+    flag, role = offence.flag, offence.unit.role
+    found = f"{_found(place)} for {role} and wins over its script; wanted {told.wanted(flag)}"
+    if key is None:
+        return EditRefusedError(
+            f"systemd's manager environment: {found}. `systemctl unset-environment {flag.name}` takes it away"
+        )
+    where = f"declare the file as units.{role}.{key} in {host.source} to have it edited there"
+    return EditRefusedError(f"{found}. Take it out by hand, or {where}", line=place.line, path=place.path)
+
+
+def _found(place: Place) -> str:
+    return f"{place.kind} sets {place.name} to {shown(place.name, place.value) if place.value is not None else place.shown}"

@@ -1,0 +1,101 @@
+"""A script with the files it sources written in their places, so that one reading tells what its launch gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runbook.edits import serve_script
+from runbook.errors import EditRefusedError
+
+if TYPE_CHECKING:
+    import re
+
+    from runbook.edits.serve_script import ScriptEnvironment, Sourced
+    from runbook.places.reading import Files
+
+_DEPTH = 5  # a file that sources itself ends here
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a line of the flat script stands; `sourced`: not in the script itself."""
+
+    path: str
+    line: int
+    sourced: bool = False
+    allexport: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """The flat script, the origin of each of its lines, and what it sources that could not be read."""
+
+    content: bytes
+    origins: tuple[Origin, ...]
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The circumstances a file is read under."""
+
+    files: Files
+    followed: re.Pattern[str]
+    depth: int = 0
+    allexport: bool = False
+
+    def inside(self, sourced: Sourced) -> _Around:
+        return _Around(self.files, self.followed, self.depth + 1, self.allexport or sourced.allexport)
+
+
+def flat(path: str, content: bytes, read: ScriptEnvironment, files: Files, followed: re.Pattern[str]) -> Flat:
+    """The script with every sourced file in it that mentions a followed variable; others are left as they stand."""
+    return _flat(path, content, read, _Around(files, followed))
+
+
+def _flat(path: str, content: bytes, read: ScriptEnvironment, around: _Around) -> Flat:
+    out, at, line = b"", 0, 1
+    origins = [_origin(path, 1, around)]
+    unread: list[str] = []
+    for sourced in sorted(read.sourced, key=lambda each: each.span):
+        inner = _inner(path, sourced, around)
+        if isinstance(inner, str):
+            unread.append(inner)
+        if not isinstance(inner, Flat):
+            continue
+        piece = content[at : sourced.span[0]]
+        origins += _lines(path, line, piece, around)
+        line += content.count(b"\n", at, sourced.span[1])
+        origins += [*inner.origins, _origin(path, line, around)]
+        # A group of commands is no subshell, and keeps the conditions the source stood under.
+        out += piece + b"{ :\n" + inner.content + b"\n}"
+        at, unread = sourced.span[1], [*unread, *inner.unread]
+    origins += _lines(path, line, content[at:], around)
+    return Flat(out + content[at:], tuple(origins), tuple(unread))
+
+
+def _origin(path: str, line: int, around: _Around) -> Origin:
+    return Origin(path, line, around.depth > 0, around.allexport)
+
+
+def _lines(path: str, line: int, piece: bytes, around: _Around) -> list[Origin]:
+    return [_origin(path, line + 1 + n, around) for n in range(piece.count(b"\n"))]
+
+
+def _inner(path: str, sourced: Sourced, around: _Around) -> Flat | str | None:
+    """The flat text of a sourced file, why it is not known, or None where it says nothing of what we follow."""
+    if not sourced.path.startswith("/"):
+        return f"{path}:{sourced.line} sources {sourced.path}, and only a run can tell which file that is"
+    content = around.files.content(sourced.path)
+    if content is None:
+        missing = around.files.missing(sourced.path) and sourced.where
+        return None if missing else f"{around.files.why_not(sourced.path)} (sourced by {path}:{sourced.line})"
+    text = around.files.text(content)
+    try:
+        found = serve_script.read(text)
+    except EditRefusedError as refused:
+        return f"{sourced.path}: {refused} (sourced by {path}:{sourced.line})"
+    if around.depth >= _DEPTH or not (around.followed.search(text) or found.sourced):
+        return None
+    return _flat(sourced.path, content, found, around.inside(sourced))

@@ -1,0 +1,48 @@
+"""One place that gives a variable a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from runbook.onhost.masking import MASK, is_secret
+from runbook.text import one_line
+
+Kind = Literal["manager environment", "unit file", "drop-in", "environment file", "script", "sourced file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file and line that sets `name`. `value` None: only a run can tell. The manager's environment has no path.
+
+    `allexport`: a sourced file that the script reads under `set -a`.
+    """
+
+    kind: Kind
+    name: str
+    value: str | None
+    path: str = ""
+    line: int | None = None
+    allexport: bool = False
+
+    @property
+    def where(self) -> str:
+        """`drop-in /etc/systemd/system/decode.service.d/flags.conf:3`."""
+        at = f":{self.line}" if self.line else ""
+        return f"{self.kind} {one_line(self.path)}{at}".rstrip()
+
+    @property
+    def shown(self) -> str:
+        """The value for people, masked where the name looks secret."""
+        return "a value only a run can tell" if self.value is None else shown(self.name, self.value)
+
+    def to_json(self) -> dict[str, Any]:
+        value = MASK if self.value is not None and is_secret(self.name) else self.value
+        return {"kind": self.kind, "path": self.path, "line": self.line, "value": value}
+
+
+def shown(name: str, value: str | None) -> str:
+    """A value as messages show it: absent, quoted on one line, or masked."""
+    if value is None:
+        return "absent"
+    return MASK if is_secret(name) else repr(one_line(value, 120))

@@ -1,0 +1,119 @@
+"""Which units restart, and why: what their processes really run with differs from what the files will say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runbook.model import Restart
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from runbook.model import Host, Observation, Unit, UnitState
+    from runbook.places.origins import Origins
+
+Environment = dict[str, str | None]
+
+
+def needed(
+    host: Host,
+    seen: Observation,
+    wanted: Mapping[str, Environment],
+    origins: Mapping[str, Origins],
+    changed: Collection[str],
+) -> tuple[Restart, ...]:
+    """The units to restart in start order; `wanted` and `origins` by role, `changed` are the paths a plan writes."""
+    found = tuple(
+        Restart(unit.name, unit.role, why)
+        for unit in host.units
+        if (why := _why(unit, seen, wanted.get(unit.role, {}), Feeding.of(unit, origins, changed)))
+    )
+    return _with_pair(host, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """The files a unit's environment comes from, and those of them that the plan changes."""
+
+    files: tuple[str, ...]
+    changed: frozenset[str]
+
+    @classmethod
+    def of(cls, unit: Unit, origins: Mapping[str, Origins], changed: Collection[str]) -> Feeding:
+        known = origins[unit.role].fed_by if unit.role in origins else ()
+        own = (unit.script,) if unit.script else ()
+        files = tuple(dict.fromkeys((*own, *known, *unit.env_files, *unit.drop_ins, *unit.sourced)))
+        return cls(files, frozenset(files).intersection(changed))
+
+
+def _why(unit: Unit, seen: Observation, wanted: Environment, feeding: Feeding) -> str | None:
+    """The reason to restart, None where there is none. Evidence decides, not the edit."""
+    state = seen.units[unit.name]
+    if not state.running:
+        return f"not running ({state.properties.get('ActiveState')}/{state.properties.get('SubState')})"
+    if state.processes.kind == "unknown":
+        return _why_unknown(unit, state, seen, feeding)
+    if unit.script in feeding.changed and not wanted:
+        return "its script changes and cannot be read for what it exports"
+    differing = differences(wanted, state)
+    return f"running environment differs: {'; '.join(differing)}" if differing else None
+
+
+def _why_unknown(unit: Unit, state: UnitState, seen: Observation, feeding: Feeding) -> str | None:
+    if feeding.changed:
+        return f"{_names(unit, feeding.changed)} changes and its running environment is unknown"
+    newer = [
+        path
+        for path in feeding.files
+        if state.processes.started_at and _changed_s(seen, path) > state.processes.started_at
+    ]
+    return (
+        f"{_names(unit, newer)} changed after it started and its running environment is unknown"
+        if newer
+        else None
+    )
+
+
+def _names(unit: Unit, paths: Iterable[str]) -> str:
+    """`its script`, or the other files by their paths."""
+    return ", ".join("its script" if path == unit.script else path for path in sorted(paths))
+
+
+def _changed_s(seen: Observation, path: str) -> float:
+    """When a file last changed (ctime), in seconds since the epoch; 0 where it was not seen."""
+    file = seen.files.get(path) or seen.feeds.get(path)
+    return file.ctime_ns / 1e9 if file else 0.0
+
+
+def differences(wanted: Mapping[str, str | None], state: UnitState) -> list[str]:
+    """Each variable whose running value is not the wanted one, as `NAME is X, wanted Y`."""
+    running = state.processes.environ
+    return [
+        f"{name} is {shown(running.get(name))}, wanted {shown(value)}"
+        for name, value in sorted(wanted.items())
+        if running.get(name) != value and not is_secret(name)
+    ]
+
+
+SECRET_WORDS = ("TOKEN", "KEY", "SECRET", "PASSWORD")
+
+
+def is_secret(name: str) -> bool:
+    """True where a name looks as if its value must not be shown (the host masks it, so it cannot be compared)."""
+    return any(word in name.upper().split("_") for word in SECRET_WORDS)
+
+
+def shown(value: str | None) -> str:
+    return "absent" if value is None else repr(value)
+
+
+def _with_pair(host: Host, restarts: tuple[Restart, ...]) -> tuple[Restart, ...]:
+    """A restarted prefill takes decode along: before SGLang PR#36029 decode kept stale rank ports of it."""
+    roles = {restart.role for restart in restarts}
+    decode = next((unit for unit in host.units if unit.role == "decode"), None)
+    if "prefill" not in roles or "decode" in roles or decode is None:
+        return restarts
+    order = [unit.role for unit in host.units]
+    paired = (*restarts, Restart(decode.name, decode.role, "pair: prefill restarts"))
+    return tuple(sorted(paired, key=lambda restart: order.index(restart.role)))
