@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from runbook.onhost.masking import mask_text
+from runbook.onhost.masking import mask_file
 
 if TYPE_CHECKING:
     import datetime
@@ -312,7 +312,7 @@ class Change:
         )
         lines = difflib.unified_diff(before, after, *names, n=context)
         whole = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-        return "".join(mask_text(line) for line in whole)
+        return "".join(mask_file(line) for line in whole)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from runbook import flagtable, releases
 from runbook import plan as plans
-from runbook import releases
 from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError
 from runbook.stages import before, deciding, files, restarting, telling
 from runbook.story import Story
@@ -60,11 +60,11 @@ def check(work: Work, options: Options) -> Story:
             seen = work.observe()
             plans.require_units(work.host, seen)
             plans.require_scripts(work.host, seen)
-        story.plan = plans.deploy(work.host, seen)
         story.release = seen.current
-        if story.plan.places:
-            work.run.show("places", story.plan.places)
-        work.run.find(*configuration.drift(work.host, seen))
+        story.plan, refused = configuration.planned(work.host, seen)
+        rows = flagtable.rows(work.host, seen)
+        work.run.show("places", [row.places for row in rows if row.places])
+        work.run.find(*configuration.drift(rows), *refused)
         from runbook.verify import bookkeeping  # here, since only this page keeps the books and pays for them
 
         work.run.find(*bookkeeping.book(work.host, seen, work.now().date()))

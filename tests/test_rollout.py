@@ -369,3 +369,114 @@ def test_an_interrupted_rollout_that_wrote_its_own_record_is_not_recorded_twice(
     fake = a_host(audit=[{"id": "stopped"}], inflight={"rollout": "stopped", "step": "write back"})
     deploy(fake)
     assert [record["id"] for record in fake.audit] == ["stopped", "rollout-1"]
+
+
+DROP_IN = "/etc/systemd/system/decode.service.d/flags.conf"
+
+
+def with_a_drop_in(*, declared: bool) -> FakeHost:
+    """A host whose decode unit has the stale flag in a drop-in as well."""
+    units = tuple(
+        dataclasses.replace(unit, drop_ins=(DROP_IN,)) if declared and unit.role == "decode" else unit
+        for unit in host().units
+    )
+    return a_host(
+        host=host(validations=VALIDATIONS, units=units),
+        files={DROP_IN: f"[Service]\nEnvironment={TOPK}=0 J=1\n".encode()},
+        drop_ins={"decode": (DROP_IN,)},
+    )
+
+
+def test_a_stale_flag_in_an_undeclared_drop_in_refuses_the_deploy_before_anything_is_touched() -> None:
+    fake = with_a_drop_in(declared=False)
+    before = dict(fake.files)
+    story = deploy(fake)
+    assert (story.exit_code, fake.files) == (2, before)
+    assert f"{DROP_IN}:2" in str(story.error)
+    assert "lock" not in fake.calls
+
+
+def test_a_declared_drop_in_is_edited_reloaded_before_the_restart_and_kept_in_the_release() -> None:
+    fake = with_a_drop_in(declared=True)
+    story = deploy(fake)
+    assert (story.exit_code, fake.files[DROP_IN]) == (0, b"[Service]\nEnvironment=J=1\n")
+    assert fake.units["decode.service"].environ == {OVERLAP: "0", "J": "1"}
+    calls = [name for name in fake.calls if name in ("files_write", "daemon_reload", "unit_restart")]
+    assert calls == ["files_write", "daemon_reload", "unit_restart", "unit_restart"]
+    assert fake.stored[story.release or ""][DROP_IN] == b"[Service]\nEnvironment=J=1\n"
+    assert deploy(fake).plan.empty  # type: ignore[union-attr]
+
+
+def test_a_rollback_puts_a_drop_in_back_and_reloads_before_the_restart() -> None:
+    fake = with_a_drop_in(declared=True)
+    before = dict(fake.files)
+    deploy(fake)
+    fake.calls.clear()
+    fake.lock = None
+    story = rollout.rollback(work_on(fake), Options())
+    assert (story.exit_code, fake.files) == (0, before)
+    assert fake.units["decode.service"].environ == {TOPK: "0", "J": "1"}
+    assert (
+        fake.calls.index("files_write") < fake.calls.index("daemon_reload") < fake.calls.index("unit_restart")
+    )
+
+
+def test_a_file_declared_since_the_last_release_is_saved_before_it_is_changed() -> None:
+    fake = with_a_drop_in(declared=True)
+    declared = fake.host
+    fake.files[DROP_IN] = b"[Service]\nEnvironment=J=1\n"
+    fake.call("daemon_reload")
+    first = deploy(fake, wanted=host(validations=VALIDATIONS))
+    fake.files[DROP_IN] = f"[Service]\nEnvironment={TOPK}=0\n".encode()
+    fake.lock = None
+    second = deploy(fake, wanted=declared)
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    saved = fake.releases[fake.releases[second.release or ""]["parent"]]
+    assert (saved["verdict"], saved["parent"]) == ("adopted", first.release)
+    assert fake.stored[saved["id"]][DROP_IN] == f"[Service]\nEnvironment={TOPK}=0\n".encode()
+
+
+def test_a_file_nobody_declares_any_more_is_put_back_all_the_same() -> None:
+    fake = with_a_drop_in(declared=True)
+    before = dict(fake.files)
+    deploy(fake)
+    fake.lock = None
+    story = rollout.rollback(work_on(fake, wanted=host(validations=VALIDATIONS)), Options())
+    assert (story.exit_code, fake.files) == (0, before)
+
+
+def test_an_edited_drop_in_changed_by_another_hand_stops_a_rollback() -> None:
+    fake = with_a_drop_in(declared=True)
+    deploy(fake)
+    fake.files[DROP_IN] += b"# mine\n"
+    fake.lock = None
+    story = rollout.rollback(work_on(fake), Options())
+    assert story.exit_code == 2
+    assert DROP_IN in str(story.error)
+
+
+def test_only_what_a_shell_reads_is_checked_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = with_a_drop_in(declared=True)
+    sent: list[Any] = []
+    monkeypatch.setattr(fake, "_files_write", lambda changes: sent.extend(changes))
+    deploy(fake)
+    assert {change["path"]: change["check"] for change in sent} == {
+        **dict.fromkeys(fake.host.scripts, "bash"),
+        DROP_IN: None,
+    }
+
+
+def test_a_verify_tells_the_drop_in_in_its_drift_and_why_a_deploy_would_be_refused() -> None:
+    fake = with_a_drop_in(declared=False)
+    story = rollout.check(work_on(fake), Options(skip_validation=True))
+    drift = [finding for finding in story.findings if finding.check == "drift"]
+    told = [finding for finding in drift if finding.evidence.get("places")]
+    assert [place["kind"] for place in told[0].evidence["places"]] == ["drop-in", "script"]
+    assert f"drop-in {DROP_IN}:2 sets '0'" in told[0].message
+    assert "a deploy would be refused" in drift[-1].message
+    assert story.exit_code == 5
+
+
+def test_plan_and_deploy_show_the_very_same_plan() -> None:
+    shown = rollout.plan(work_on(with_a_drop_in(declared=True)), Options()).document()["plan"]
+    assert deploy(with_a_drop_in(declared=True)).document()["plan"] == shown

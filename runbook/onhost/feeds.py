@@ -9,7 +9,7 @@ import re
 
 from runbook.onhost import command, files
 from runbook.onhost.calls import Refusal
-from runbook.onhost.masking import mask, mask_text
+from runbook.onhost.masking import mask_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ LIMIT_FILES = 64
 _SOURCED = re.compile(
     rb"""(?:^|[\s;&|({])(?:source|\.)[ \t]+(["']?)(/[^\s;&|"'$`<>(){}*?\[]+)\1""", re.MULTILINE
 )
-_ENVIRONMENT = re.compile(r"^(\s*Environment\s*=)(.*)$", re.MULTILINE)
-_QUOTED = re.compile(r"""(["'])([A-Za-z_][A-Za-z0-9_]*)=((?:\\.|(?!\1).)*)\1""")
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -66,15 +64,9 @@ def _look(path: str) -> dict[str, Any]:
     """One file, small or not at all; its bytes with secrets masked, so they are not what a digest would be of."""
     found = files.look(path, LIMIT_BYTES)
     if found["b64"] is not None:
-        text = masked(base64.b64decode(found["b64"]).decode("utf-8", "surrogateescape"))
+        text = mask_file(base64.b64decode(found["b64"]).decode("utf-8", "surrogateescape"))
         found["b64"] = base64.b64encode(text.encode("utf-8", "surrogateescape")).decode("ascii")
     return found
-
-
-def masked(text: str) -> str:
-    """A unit file, environment file or script with its secrets masked, those of `Environment="NAME=…"` too."""
-    text = _QUOTED.sub(lambda found: f"{found[1]}{found[2]}={mask(found[2], found[3])}{found[1]}", text)
-    return mask_text(_ENVIRONMENT.sub(lambda found: found[1] + mask_text(found[2]), text))
 
 
 def manager(leaves: Selection) -> dict[str, Any]:

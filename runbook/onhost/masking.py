@@ -11,6 +11,9 @@ _NAME = re.compile(rf"(?:^|_)(?:{_WORDS})(?:_|$)", re.IGNORECASE)
 _VALUE = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s;"']+)"""
 _ASSIGNMENT = re.compile(rf"\b([A-Za-z_][A-Za-z0-9_]*)=(?!=){_VALUE}")
 _OPTION = re.compile(rf"(--(?:[a-z0-9]+-)*(?:token|key|secret|password)[= ])\s*{_VALUE}", re.IGNORECASE)
+# `Environment=NAME=value` of unit files, in a diff's lines too; and what a pair of quotes holds there.
+_ENVIRONMENT = re.compile(r"^([-+]?\s*Environment\s*=)(.*)$", re.MULTILINE)
+_QUOTED = re.compile(r"""(["'])([A-Za-z_][A-Za-z0-9_]*)=((?:\\.|(?!\1).)*)\1""")
 
 
 def is_secret(name: str) -> bool:
@@ -27,3 +30,9 @@ def mask_text(text: str) -> str:
     """A text with every secret assignment (`HF_TOKEN=…`) and option (`--api-key …`) masked."""
     assigned = _ASSIGNMENT.sub(lambda found: f"{found[1]}={MASK}" if is_secret(found[1]) else found[0], text)
     return _OPTION.sub(lambda found: f"{found[1]}{MASK}", assigned)
+
+
+def mask_file(text: str) -> str:
+    """A script, unit file or environment file, or a diff of one, with its secrets masked."""
+    text = _QUOTED.sub(lambda found: f"{found[1]}{found[2]}={mask(found[2], found[3])}{found[1]}", text)
+    return mask_text(_ENVIRONMENT.sub(lambda found: found[1] + mask_text(found[2]), text))

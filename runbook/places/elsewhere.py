@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from runbook import edits
 from runbook.errors import EditRefusedError
 from runbook.places import origins, told
-from runbook.places.place import shown
 from runbook.places.reading import Files
 
 if TYPE_CHECKING:
@@ -83,7 +82,9 @@ def _offences(host: Host, traced: Mapping[str, Origins]) -> Iterator[Offence]:
 def _as_wanted(flag: Flag, found: Origins) -> bool:
     if flag.name in found.unreadable:
         return False
-    return found.values[flag.name] == flag.value if flag.name in found.values else flag.value is None
+    if flag.name not in found.values:
+        return flag.value is None
+    return flag.value is not None and found.values[flag.name] == flag.value
 
 
 def _mended(host: Host, offence: Offence, files: Files) -> tuple[str, bytes]:
@@ -125,12 +126,10 @@ def _refusal(host: Host, offence: Offence, place: Place, key: str | None) -> Edi
     flag, role = offence.flag, offence.unit.role
     found = f"{_found(place)} for {role} and wins over its script; wanted {told.wanted(flag)}"
     if key is None:
-        return EditRefusedError(
-            f"systemd's manager environment: {found}. `systemctl unset-environment {flag.name}` takes it away"
-        )
+        return EditRefusedError(f"{found}. `systemctl unset-environment {flag.name}` takes it away")
     where = f"declare the file as units.{role}.{key} in {host.source} to have it edited there"
     return EditRefusedError(f"{found}. Take it out by hand, or {where}", line=place.line, path=place.path)
 
 
 def _found(place: Place) -> str:
-    return f"{place.kind} sets {place.name} to {shown(place.name, place.value) if place.value is not None else place.shown}"
+    return f"{place.kind} sets {place.name} to {place.shown}"

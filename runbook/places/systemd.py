@@ -68,14 +68,14 @@ def _unit_files(paths: Iterable[str], files: Files) -> tuple[list[Place], set[st
     places: list[Place] = []
     removed: set[str] = set()
     unread: list[str] = []
-    for number, path in enumerate(paths):
+    for path in paths:
         found = _read_unit_file(path, files)
         if isinstance(found, str):
             unread.append(found)
             continue
         if found.resets:
             places.clear()
-        kind: Kind = "drop-in" if number else "unit file"
+        kind: Kind = "drop-in" if path.endswith(".conf") else "unit file"
         places += [Place(kind, a.name, a.value, path, a.line) for a in found.assignments]
         removed |= found.removed.keys()
     return places, removed, unread

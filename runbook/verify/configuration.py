@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runbook import flagtable, restarts
+from runbook import plan as plans
+from runbook import restarts
+from runbook.errors import EditRefusedError
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from runbook.flagtable import Row
     from runbook.model import Host, Observation, Unit
+    from runbook.plan import Plan
 
 
-def drift(host: Host, seen: Observation) -> tuple[Finding, ...]:
+def drift(rows: Sequence[Row]) -> tuple[Finding, ...]:
     """One finding per declared flag and unit: wanted against file against running process."""
-    return tuple(row.finding("drift") for row in flagtable.rows(host, seen))
+    return tuple(row.finding("drift") for row in rows)
+
+
+def planned(host: Host, seen: Observation) -> tuple[Plan | None, tuple[Finding, ...]]:
+    """What a deploy would do; or the finding that it would be refused, and why."""
+    try:
+        return plans.deploy(host, seen), ()
+    except EditRefusedError as refused:
+        return None, (Finding("drift", Outcome.FAIL, f"a deploy would be refused: {refused}"),)
 
 
 def environment(

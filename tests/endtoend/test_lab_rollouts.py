@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 
 import pytest
 
@@ -132,3 +133,40 @@ def test_a_missing_script_is_named_and_nothing_is_changed(before: Desk) -> None:
         script.chmod(0o755)
     assert document["exit_code"] == 2
     assert "serve_dsv4_decode.sh" in document["error"]
+
+
+def test_a_stale_flag_in_a_drop_in_is_refused_then_edited_reloaded_restarted_and_rolled_back(
+    before: Desk,
+) -> None:
+    drop_in = before.directory / ".lab" / "units" / "sglang-dsv4-decode.service.d" / "flags.conf"
+    stale = b"[Service]\nEnvironment=SGLANG_OPT_USE_TOPK_V2=0 HF_TOKEN=hf_sesame\n"
+    drop_in.parent.mkdir(exist_ok=True)
+    drop_in.write_bytes(stale)
+    hosts = before.directory / "hosts" / "lab.yml"
+    text = hosts.read_text()
+    try:
+        subprocess.run([before.directory / ".lab" / "bin" / "systemctl", "daemon-reload"], check=True)
+        refused = before.document("deploy", "--skip-validation")
+        assert refused["exit_code"] == 2
+        assert f"{drop_in}:2" in refused["error"]
+        assert drop_in.read_bytes() == stale
+
+        script = '    script: "{{ lab.root }}/host/root/serve_dsv4_decode.sh"\n'
+        hosts.write_text(text.replace(script, f'{script}    drop_ins: ["{drop_in}"]\n'))
+        planned = before.document("plan")["plan"]
+        deployed = before.document("deploy", "--skip-validation")
+        assert deployed["exit_code"] == 0, deployed
+        assert deployed["plan"] == planned
+        assert "hf_sesame" not in str(deployed)
+        assert drop_in.read_bytes() == b"[Service]\nEnvironment=HF_TOKEN=hf_sesame\n"
+        steps = [step["name"] for step in deployed["steps"]]
+        assert steps.index("write") < steps.index("daemon-reload") < steps.index("restart decode")
+
+        back = before.document("rollback")
+        assert back["exit_code"] == 0, back
+        assert "daemon-reload" in [step["name"] for step in back["steps"]]
+        assert drop_in.read_bytes() == stale
+    finally:
+        hosts.write_text(text)
+        drop_in.unlink()
+        drop_in.parent.rmdir()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from runbook.onhost.masking import is_secret, mask_text
+from runbook.onhost.masking import is_secret, mask_file, mask_text
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,16 @@ def test_a_name_that_only_resembles_one_is_not(name: str) -> None:
 )
 def test_secrets_in_a_text_are_masked(text: str, want: str) -> None:
     assert mask_text(text) == want
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("Environment=API_KEY=x K=1", "Environment=API_KEY=*** K=1"),
+        ('-Environment="HF_TOKEN=a b" K=1', '-Environment="HF_TOKEN=***" K=1'),
+        ("+Environment=K=1", "+Environment=K=1"),
+        ("export HF_TOKEN=x", "export HF_TOKEN=***"),
+    ],
+)
+def test_secrets_of_a_unit_file_are_masked_in_the_file_and_in_a_diff_of_it(text: str, want: str) -> None:
+    assert mask_file(text) == want
