@@ -180,6 +180,28 @@ def hosts_check(c: Context, host: list[str] | None = None, json: bool = False) -
     _run("hosts.check", c, host=host, json=json)
 
 
+@task(
+    auto_shortflags=False,
+    iterable=["host", "unit"],
+    help=_help("json", "accept-new")
+    | {
+        "host": "the name of the new host file",
+        "address": "[user@]host[:port] or an alias of ~/.ssh/config; default: the name",
+        "unit": "a unit of the service (repeat); default: services whose command or script says sglang, vllm or llama",
+    },
+)
+def hosts_adopt(
+    c: Context,
+    host: list[str] | None = None,
+    address: str = "",
+    unit: list[str] | None = None,
+    json: bool = False,
+    accept_new: bool = False,
+) -> None:
+    """Read a live host and write its host file, for a person to fill in the reasons."""
+    _run("hosts.adopt", c, host=host, address=address, unit=unit, json=json, accept_new=accept_new)
+
+
 @task(auto_shortflags=False, help=_help("json"))
 def hosts_list(c: Context, json: bool = False) -> None:
     """Name every host there is a file for."""
@@ -228,6 +250,7 @@ def test(c: Context, all: bool = False, args: str = "") -> None:
 
 namespace = Collection(plan, deploy, verify, rollback, status, list_releases, check, test)
 _hosts = Collection("hosts")
+_hosts.add_task(hosts_adopt, name="adopt")
 _hosts.add_task(hosts_check, name="check")
 _hosts.add_task(hosts_list, name="list")
 namespace.add_collection(_hosts)

@@ -48,7 +48,10 @@ EXIT_ORDER = (4, 1, 5, 3)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One command line. `settings` maps flag names to the value of --set, None for --unset."""
+    """One command line. `settings` maps flag names to the value of --set, None for --unset.
+
+    `address` and `units` are those of hosts.adopt.
+    """
 
     action: str
     hosts: tuple[str, ...] = ()
@@ -60,6 +63,8 @@ class Request:
     accept_new: bool = False
     reason: str = ""
     file: str | None = None
+    address: str | None = None
+    units: tuple[str, ...] = ()
     directory: Path = field(default_factory=Path.cwd)
 
     @property

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-# Actions that need no connection; every other one is a rollout of a host.
-OFFLINE = ("hosts.check", "hosts.list")
+# Actions that are no rollout of a host that has a file.
+OFFLINE = ("hosts.adopt", "hosts.check", "hosts.list")
 
 
 def run(action: str, *, dry: bool = False, **given: Any) -> int:
@@ -49,6 +49,8 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
         accept_new=given.get("accept_new", False),
         reason=given.get("reason", ""),
         file=given.get("file") or None,
+        address=given.get("address") or None,
+        units=tuple(given.get("unit") or ()),
     )
 
 

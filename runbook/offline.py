@@ -1,4 +1,4 @@
-"""What needs no host: previews of edits, checks of host files, and the lab's own switch."""
+"""What is no rollout: previews of edits, checks of host files, and the lab's own switch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import app, edits, inventory
+from runbook import adopting, app, edits, inventory
 from runbook.errors import EditRefusedError, RunbookError, UsageError
 from runbook.events import Run
 from runbook.model import Change
@@ -25,7 +25,8 @@ def run(request: app.Request) -> int:
     """Run an action that needs no host; returns the exit code."""
     if request.file is not None:
         return preview(request)
-    return {"hosts.check": check_hosts, "hosts.list": list_hosts}[request.action](request)
+    actions = {"hosts.adopt": adopting.run, "hosts.check": check_hosts, "hosts.list": list_hosts}
+    return actions[request.action](request)
 
 
 def check_hosts(request: app.Request) -> int:

@@ -43,6 +43,7 @@ MODULES = {
         "release_update",
         "set_current",
     ),
+    "serving": ("serving",),
     "units": ("units", "daemon_reload", "unit_restart", "unit_reset_failed"),
     "write": ("files_write",),
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 
 import pytest
 
+from runbook import adopting, app, inventory, lab
 from tests.endtoend.story import Desk, reached
 
 pytestmark = pytest.mark.real
@@ -170,3 +172,28 @@ def test_a_stale_flag_in_a_drop_in_is_refused_then_edited_reloaded_restarted_and
         hosts.write_text(text)
         drop_in.unlink()
         drop_in.parent.rmdir()
+
+
+def test_a_live_host_is_adopted_into_a_file_that_loads_and_plans_nothing(
+    before: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = lab.status(before.directory / ".lab")
+    assert state is not None
+    variables = {"lab": state.variables()}
+    target = inventory.load("lab", hosts_dir=before.directory / "hosts", variables=variables).ssh
+    request = app.Request("hosts.adopt", hosts=("gpu1",), json=True, directory=before.directory)
+    path = before.directory / "hosts" / "gpu1.yml"
+    try:
+        assert adopting.run(request, target=target) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert (document["path"], document["text"]) == (str(path), path.read_text())
+        host = inventory.load("gpu1", hosts_dir=before.directory / "hosts")
+        assert [unit.role for unit in host.units] == ["prefill", "decode", "router"]
+        assert (host.endpoint, host.model) == (host.unit("router"), "deepseek-v4-flash")
+        assert {flag.name: flag.value for flag in host.flags}["SGLANG_OPT_USE_TOPK_V2"] == "0"
+        planned = before.document("plan", "--host", "gpu1")["plan"]
+        assert (planned["changes"], planned["restarts"]) == ([], [])
+        kept = path.read_bytes()
+        assert (adopting.run(request, target=target), path.read_bytes()) == (2, kept)
+    finally:
+        path.unlink(missing_ok=True)

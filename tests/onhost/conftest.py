@@ -28,6 +28,9 @@ class FakeSystemd:
     def journal(self, text: str) -> None:
         (self.root / "journal").write_text(text, encoding="utf-8")
 
+    def lists(self, text: str) -> None:
+        (self.root / "listed").write_text(text, encoding="utf-8")
+
     def environment(self, text: str) -> None:
         (self.root / "environment").write_text(text, encoding="utf-8")
 
@@ -44,6 +47,7 @@ _SYSTEMCTL = """\
 cd "$(dirname "$0")"
 echo "$LC_ALL systemctl $*" >>asked
 if [ "$1" = show ]; then cat shown; exit 0; fi
+if [ "$1" = list-units ]; then cat listed; exit 0; fi
 if [ "$1" = show-environment ] && [ -f environment ]; then cat environment; exit 0; fi
 if [ -f code ]; then cat complaint >&2; exit "$(cat code)"; fi
 """

@@ -1,0 +1,115 @@
+"""hosts.adopt: read a live host and write a host file that declares what is there, for a person to fill in the reasons."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runbook import app, bundle, foundservice, inventory, ledger, observation, ssh
+from runbook.errors import MissingOnHostError, RunbookError, UsageError
+from runbook.events import Run
+from runbook.model import SshTarget
+from runbook.places.names import PATTERNS
+from runbook.story import Story
+from runbook.work import utc_now
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runbook.foundservice import Found
+    from runbook.model import Observation, Unit
+    from runbook.ssh import Wire
+    from runbook.view import View
+
+WORDS = ("sglang", "vllm", "llama")
+_ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\]]+\]|[^:@\s]+)(?::(?P<port>\d{1,5}))?")
+_STATE_DIR = "/var/lib/runbook"
+
+
+def run(request: app.Request, *, target: SshTarget | None = None) -> int:
+    """Write hosts/<name>.yml from what a host shows; returns the exit code. `target` stands in for the address."""
+    view = app.view_of(request)
+    told = Run(view.listeners())
+    story = Story("hosts.adopt", ",".join(request.hosts), "", told.steps, told.findings)
+    try:
+        path = _free_path(request)
+        text = _text(request, target or address(request.address or request.hosts[0]), told, view)
+        _write(path, text)
+        inventory.load(path.stem, hosts_dir=request.hosts_dir)
+        story.extra = {"path": str(path), "text": text}
+        told.note(f"wrote {path}: fill in the reasons, then `./invoke hosts.check --host {path.stem}`")
+    except RunbookError as error:
+        story.error = error
+    document = story.document()
+    view.summary(document)
+    app.finish(request, view, [document], ())
+    return story.exit_code
+
+
+def _free_path(request: app.Request) -> Path:
+    """Where the file will stand; raises UsageError unless it is one new name."""
+    if len(request.hosts) != 1:
+        raise UsageError("hosts.adopt wants one --host NAME, the name of the file it writes")
+    name = request.hosts[0]
+    if not re.fullmatch(r"[A-Za-z0-9](?:[._-]?[A-Za-z0-9])*", name) or name in (app.LAB, "example"):
+        raise UsageError(
+            f"{name!r} is no name for a host file: letters, digits, dots and dashes, and not the lab's"
+        )
+    path = request.hosts_dir / f"{name}.yml"
+    if path.exists():
+        raise UsageError(f"{path} is there already; move it away first, or adopt under another name")
+    return path
+
+
+def address(text: str) -> SshTarget:
+    """`[user@]host[:port]`, or an alias of ~/.ssh/config; raises UsageError."""
+    found = _ADDRESS.fullmatch(text)
+    if found is None or text.startswith("-"):
+        raise UsageError(f"--address wants [user@]host[:port] or an alias, found {text!r}")
+    port = found["port"]
+    return SshTarget(found["host"].strip("[]"), user=found["user"], port=int(port) if port else None)
+
+
+def _text(request: app.Request, target: SshTarget, told: Run, view: View) -> str:
+    ask = view.secret if view.interactive else None
+    with told.step(f"connect {target.address}"):
+        link = ssh.connect(target, accept_new=request.accept_new, ask=ask)
+    state = f"{_STATE_DIR}/{request.hosts[0]}"
+    with (
+        link,
+        link.open_wire("reading", payload=bundle.helper_payload(), state=state) as wire,
+        told.step("look for serving units") as step,
+    ):
+        found = look(wire, request.units, state)
+        step.detail = ", ".join(unit.name for unit in found.units)
+    return inventory.adopt_text(
+        request.hosts[0], ssh=target, units=found.units, environments=found.environments,
+        model=found.model, today=utc_now().date(), notes=found.notes,
+    )  # fmt: skip
+
+
+def look(wire: Wire, named: tuple[str, ...], state: str) -> Found:
+    """What a host shows of its serving units; raises MissingOnHostError where there are none."""
+    bare = foundservice.units(wire.call("serving", units=list(named), words=list(WORDS)))
+    if not bare:
+        raise MissingOnHostError(
+            f"no service unit of this host mentions {', '.join(WORDS)}; name the units with --unit"
+        )
+    catalogue = ledger.parse(inventory.document(ledger.SHIPPED))
+    return foundservice.described(bare, _observe(wire, bare, state), catalogue)
+
+
+def _observe(wire: Wire, units: tuple[Unit, ...], state: str) -> Observation:
+    scripts = list(dict.fromkeys(unit.script for unit in units if unit.script))
+    names = [unit.name for unit in units]
+    answer = wire.call("observe", state=state, files=scripts, units=names, names=[], patterns=list(PATTERNS))
+    return observation.parse(answer)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error

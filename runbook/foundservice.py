@@ -1,0 +1,111 @@
+"""A service as it was found on a machine: its units in start order, what its scripts launch, and its flags."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from runbook import inventory
+from runbook.errors import EditRefusedError
+from runbook.model import Unit
+from runbook.onhost.masking import mask
+from runbook.places import origins
+from runbook.places.reading import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from runbook.ledger import Catalogue
+    from runbook.model import Observation
+
+# A decode that outlives its prefill keeps stale ports of it, and a router asks both.
+_FIRST, _LAST = ("prefill", "decode"), ("router",)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a host file is written from. `environments` maps role → variable → value, `notes` a variable to a word on it."""
+
+    units: tuple[Unit, ...]
+    environments: Mapping[str, Mapping[str, str]]
+    model: str | None
+    notes: Mapping[str, str]
+
+
+def units(answer: Mapping[str, Mapping[str, Any]]) -> tuple[Unit, ...]:
+    """The units of the helper's `serving` answer, each with its role and script, in start order."""
+    roles = inventory.roles(answer)
+    found = [Unit(roles[name], name, one.get("script")) for name, one in answer.items()]
+    return tuple(sorted(found, key=lambda unit: (_rank(unit.role), unit.role)))
+
+
+def _rank(role: str) -> int:
+    if role in _FIRST:
+        return _FIRST.index(role)
+    return len(_FIRST) + (role in _LAST)
+
+
+def described(bare: Sequence[Unit], seen: Observation, catalogue: Catalogue) -> Found:
+    """The units with where they answer, the model they serve and the engine's variables they are given."""
+    launches = {unit.role: _launch(unit, seen) for unit in bare}
+    environments = {unit.role: _environment(unit, seen, catalogue) for unit in bare if unit.script}
+    noted = (
+        (name, cost)
+        for values in environments.values()
+        for name, value in values.items()
+        if (cost := catalogue.diagnostic(name, value))
+    )
+    models = (_option(launch, "--served-model-name") for launch in launches.values())
+    chat = next((unit.role for unit in bare if unit.role in _LAST), None)
+    return Found(
+        units=tuple(_answering(unit, launches[unit.role], chat, len(bare)) for unit in bare),
+        environments=environments,
+        model=next(filter(None, models), None),
+        notes={name: f"a diagnostic: {cost}" for name, cost in noted},
+    )
+
+
+def _launch(unit: Unit, seen: Observation) -> tuple[str | None, ...]:
+    content = seen.files[unit.script].content if unit.script else None
+    if unit.script and content is not None:
+        with contextlib.suppress(EditRefusedError):
+            return origins.read_script(unit.script, content).launch or ()
+    return ()
+
+
+def _option(launch: Sequence[str | None], name: str) -> str | None:
+    """The value of a long option, `--port 1` or `--port=1`."""
+    for at, word in enumerate(launch):
+        if word == name and at + 1 < len(launch):
+            return launch[at + 1]
+        if word and word.startswith(f"{name}="):
+            return word.partition("=")[2]
+    return None
+
+
+def _answering(unit: Unit, launch: Sequence[str | None], chat: str | None, many: int) -> Unit:
+    """The unit with its health and chat addresses, as far as its launch tells a port."""
+    port = _option(launch, "--port")
+    if port is None or not port.isdigit():
+        return unit
+    base = f"http://127.0.0.1:{port}"
+    if unit.role == chat:
+        return replace(unit, url=base)
+    return replace(unit, health=f"{base}/health", url=base if many == 1 else None)
+
+
+def _environment(unit: Unit, seen: Observation, catalogue: Catalogue) -> dict[str, str]:
+    """The engine's variables a start would give the unit; what runs, where its script cannot be read."""
+    try:
+        values = dict(origins.of(unit, (), Files(seen)).values)
+    except EditRefusedError:
+        values = dict(seen.units[unit.name].processes.environ)
+    return dict(_ours(values, catalogue))
+
+
+def _ours(values: Mapping[str, str | None], catalogue: Catalogue) -> Iterator[tuple[str, str]]:
+    """The engine's variables, a secret's value masked: a host file is no place for it."""
+    for name, value in values.items():
+        if value is not None and catalogue.is_ours(name):
+            yield name, mask(name, value)

@@ -1,0 +1,92 @@
+"""What a host file is written from: roles, order, addresses and flags as scripts and unit files give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runbook import adopting, foundservice, inventory, ledger
+from runbook.errors import MissingOnHostError, UsageError
+from runbook.model import SshTarget
+from tests.building import file_state, observation, unit_state
+from tests.fakehost import FakeHost
+
+CATALOGUE = ledger.parse(inventory.document(ledger.SHIPPED))
+ANSWER: dict[str, Any] = {
+    "sglang-router.service": {"script": "/r.sh"},
+    "sglang-decode.service": {"script": "/d.sh"},
+    "sglang-prefill.service": {"script": "/p.sh"},
+}
+SCRIPTS = {
+    "/p.sh": b"export SGLANG_A=1 PATH=/x\nexec python -m sglang.launch_server --port 30000\n",
+    "/d.sh": b"export SGLANG_A=1 SGLANG_API_KEY=sesame\nexec python --port=30002 --served-model-name m\n",
+    "/r.sh": b"exec python -m sglang_router.launch_router --port 30001\n",
+}
+
+
+def found(answer: dict[str, Any] = ANSWER, scripts: dict[str, bytes] = SCRIPTS) -> foundservice.Found:
+    units = foundservice.units(answer)
+    states = {unit.name: unit_state(unit.name, {"SGLANG_RUNS": "2", "HOME": "/"}) for unit in units}
+    files = {path: file_state(path, content) for path, content in scripts.items()}
+    return foundservice.described(units, observation(units=states, files=files), CATALOGUE)
+
+
+def test_units_get_roles_addresses_and_start_order() -> None:
+    assert [(unit.role, unit.health, unit.url) for unit in found().units] == [
+        ("prefill", "http://127.0.0.1:30000/health", None),
+        ("decode", "http://127.0.0.1:30002/health", None),
+        ("router", None, "http://127.0.0.1:30001"),
+    ]
+
+
+def test_only_the_engines_variables_are_declared_and_secrets_are_not_copied() -> None:
+    assert found().environments == {
+        "prefill": {"SGLANG_A": "1"},
+        "decode": {"SGLANG_A": "1", "SGLANG_API_KEY": "***"},
+        "router": {},
+    }
+    assert found().model == "m"
+
+
+def test_one_server_by_itself_answers_chat() -> None:
+    alone = found({"vllm.service": {"script": "/p.sh"}}).units[0]
+    assert (alone.role, alone.url) == ("vllm", "http://127.0.0.1:30000")
+
+
+def test_a_script_that_cannot_be_read_leaves_what_runs() -> None:
+    alone = found({"vllm.service": {"script": "/p.sh"}}, {"/p.sh": b"export A='open\n"})
+    assert alone.environments == {"vllm": {"SGLANG_RUNS": "2"}}
+
+
+def test_a_diagnostic_gets_a_note_and_one_that_is_off_does_not() -> None:
+    text = b"export SGLANG_SIMULATE_ACC_LEN=3 SGLANG_DEBUG_POISON_POOL=0\nexec python\n"
+    noted = found({"a.service": {"script": "/p.sh"}}, {"/p.sh": text})
+    assert noted.notes == {"SGLANG_SIMULATE_ACC_LEN": "a diagnostic: garbage output"}
+
+
+def test_a_host_that_serves_nothing_says_how_to_name_units() -> None:
+    class Silent(FakeHost):
+        def _serving(self, **_: Any) -> dict[str, Any]:
+            return {}
+
+    with pytest.raises(MissingOnHostError, match="--unit"):
+        adopting.look(Silent(), (), "/state")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("gpu1", SshTarget("gpu1")),
+        ("root@gpu1.example.net:2222", SshTarget("gpu1.example.net", user="root", port=2222)),
+        ("[2001:db8::1]:22", SshTarget("2001:db8::1", port=22)),
+    ],
+)
+def test_an_address_is_taken_as_people_write_it(text: str, want: SshTarget) -> None:
+    assert adopting.address(text) == want
+
+
+@pytest.mark.parametrize("text", ["", "-oProxyCommand=x", "a@b@c", "a b", "gpu1:port"])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--address"):
+        adopting.address(text)
