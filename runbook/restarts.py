@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook.model import Restart
+from runbook.onhost.masking import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -87,21 +88,13 @@ def _changed_s(seen: Observation, path: str) -> float:
 
 
 def differences(wanted: Mapping[str, str | None], state: UnitState) -> list[str]:
-    """Each variable whose running value is not the wanted one, as `NAME is X, wanted Y`."""
+    """Each variable whose running value is not the wanted one, as `NAME is X, wanted Y`; secrets come masked, and are left out."""
     running = state.processes.environ
     return [
         f"{name} is {shown(running.get(name))}, wanted {shown(value)}"
         for name, value in sorted(wanted.items())
         if running.get(name) != value and not is_secret(name)
     ]
-
-
-SECRET_WORDS = ("TOKEN", "KEY", "SECRET", "PASSWORD")
-
-
-def is_secret(name: str) -> bool:
-    """True where a name looks as if its value must not be shown (the host masks it, so it cannot be compared)."""
-    return any(word in name.upper().split("_") for word in SECRET_WORDS)
 
 
 def shown(value: str | None) -> str:

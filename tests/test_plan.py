@@ -94,9 +94,9 @@ def test_an_unknown_environment_restarts_when_the_script_changed_after_the_start
 
 
 def test_values_that_look_secret_are_not_compared_since_the_host_masks_them() -> None:
-    secret = script(HF_TOKEN="abc", **{OVERLAP: "0"})
+    secret = script(HF_TOKEN="abc", DB_PASSWD="def", **{OVERLAP: "0"})
     units = RUNNING_RIGHT | {
-        "decode.service": unit_state("decode.service", {OVERLAP: "0", "HF_TOKEN": "***"})
+        "decode.service": unit_state("decode.service", {OVERLAP: "0", "HF_TOKEN": "***", "DB_PASSWD": "***"})
     }
     seen = observation(prefill=CLEAN, decode=secret, units=units)
     assert plan.deploy(host(), seen).empty
