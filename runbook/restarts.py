@@ -88,7 +88,7 @@ def _changed_s(seen: Observation, path: str) -> float:
 
 
 def differences(wanted: Mapping[str, str | None], state: UnitState) -> list[str]:
-    """Each variable whose running value is not the wanted one, as `NAME is X, wanted Y`; secrets come masked, and are left out."""
+    """Each variable whose running value is not the wanted one, as `NAME is X, wanted Y`; secrets, which come masked, left out."""
     running = state.processes.environ
     return [
         f"{name} is {shown(running.get(name))}, wanted {shown(value)}"
