@@ -91,7 +91,7 @@ def deploy(host: Host, seen: Observation) -> Plan:
         for path in host.files
         if path in settled.after
     )
-    found = elsewhere.trace(host, seen, {})
+    found = elsewhere.trace(host, seen, {}) if settled.after else settled.origins
     plan = _toward(host, seen, changes, settled.origins)
     return dataclasses.replace(
         plan, places=told.told(host, seen, found), notes=_notes(host, found, settled.origins)
