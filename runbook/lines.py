@@ -85,7 +85,7 @@ def _rollback(plan: Plan) -> list[str]:
 
 def _validation(result: Mapping[str, Any]) -> list[str]:
     lines = [f"{result['name']}:", *result["lines"]]
-    if result["upper_95"] is not None:
+    if result["upper_95"] is not None and not result["corrupt"]:
         lines.append(
             f"  true rate of corrupt sessions below {result['upper_95']:.2%} (exact one-sided 95 % bound)"
         )

@@ -34,8 +34,13 @@ def judge(result: Mapping[str, Any]) -> tuple[Finding, ...]:
     """One finding for the run, with both numbers and the bound, then what the run itself found wrong."""
     name = f"validation:{result['name']}"
     bound = result["upper_95"]
-    message = f"{result['corrupt']} of {result['sessions']} sessions corrupt"
-    if bound is not None:
+    finished = result.get("finished", result["sessions"])
+    message = f"{result['corrupt']} of {finished} sessions corrupt"
+    if finished != result["sessions"]:
+        message += f" ({result['sessions']} asked for, stopped early)"
+    if (
+        bound is not None and not result["corrupt"]
+    ):  # a bound says how sure a clean run is; a corrupt one needs none
         message += f", true rate below {bound:.2%} with 95 % confidence"
     if result["infra"]:
         message += f", {result['infra']} lost to infrastructure"
