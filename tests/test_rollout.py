@@ -223,6 +223,21 @@ def test_skipping_validation_is_no_proof() -> None:
     assert fake.releases[story.release or ""]["verdict"] == "unproven"
 
 
+def test_a_deploy_that_changes_and_measures_nothing_leaves_an_earlier_proof_as_it_was() -> None:
+    fake = a_host()
+    proven = fake.releases[deploy(fake).release or ""]
+    assert deploy(fake, options=Options(skip_validation=True)).exit_code == 0
+    assert (proven["verdict"], len(proven["validations"])) == ("proven", 2)
+
+
+def test_ctrl_c_in_a_deploy_that_changes_nothing_leaves_an_earlier_proof_as_it_was() -> None:
+    fake = a_host()
+    proven = fake.releases[deploy(fake).release or ""]
+    operator = StopAt("StepEnded ready")
+    assert deploy(fake, listeners=[operator], checkpoint=operator.checkpoint).exit_code == 130
+    assert (proven["verdict"], len(proven["validations"])) == ("proven", 2)
+
+
 def test_live_traffic_is_not_loaded_without_being_asked() -> None:
     live = host(validations=VALIDATIONS, traffic="live")
     assert deploy(a_host(host=live)).measured.validations == []

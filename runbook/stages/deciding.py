@@ -28,7 +28,13 @@ def judge(work: Work, story: Story) -> tuple[str, str]:
 
 
 def mark(work: Work, story: Story, verdict: str) -> None:
-    """Write a deploy's verdict and results into its release."""
+    """Write a deploy's verdict and results into its release.
+
+    A run that changed no file and measured nothing learned nothing: an earlier verdict and its figures stay.
+    """
+    if verdict == "unproven" and story.plan and not story.plan.changes and not story.measured.validations:
+        work.run.note(f"release {story.release} keeps its verdict: nothing was changed, nothing was measured")
+        return
     with work.run.step("verdict") as step:
         fields: dict[str, Any] = {"verdict": verdict, "validations": story.measured.validations}
         if story.measured.bench is not None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+
+from runbook.errors import EditRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CASES = Path(__file__).resolve().parents[1] / "cases" / "edits"
 
@@ -29,3 +34,16 @@ def wanted(case: dict[str, Any]) -> str:
 def asked(case: dict[str, Any]) -> dict[str, Any]:
     """What a case asks, as keyword arguments of an edit."""
     return {"set": case.get("set", {}), "unset": case.get("unset", [])}
+
+
+def holds(edit: Callable[..., str], case: dict[str, Any]) -> None:
+    """An edit does what its case says, refuses where it says so, and changes nothing the second time."""
+    if "error" in case:
+        with pytest.raises(EditRefusedError) as refused:
+            edit(case["text"], **asked(case))
+        assert case["error"]["says"] in refused.value.reason
+        assert refused.value.line == case["error"]["line"]
+        return
+    edited = edit(case["text"], **asked(case))
+    assert edited == wanted(case)
+    assert edit(edited, **asked(case)) == edited

@@ -9,7 +9,7 @@ import pytest
 
 from runbook.edits.serve_script import edit, read
 from runbook.errors import EditRefusedError
-from tests.edits.tables import CASES, asked, cases, wanted
+from tests.edits.tables import CASES, cases, holds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,15 +20,7 @@ SCRIPTS = sorted((CASES / "scripts").glob("*.sh"))
 
 @pytest.mark.parametrize("case", cases(*TABLES))
 def test_a_script_is_edited_as_its_case_says(case: dict[str, Any]) -> None:
-    if "error" in case:
-        with pytest.raises(EditRefusedError) as refused:
-            edit(case["text"], **asked(case))
-        assert case["error"]["says"] in refused.value.reason
-        assert refused.value.line == case["error"]["line"]
-        return
-    edited = edit(case["text"], **asked(case))
-    assert edited == wanted(case)
-    assert edit(edited, **asked(case)) == edited
+    holds(edit, case)
 
 
 @pytest.mark.parametrize("case", cases("serve_script_read"))
