@@ -1,0 +1,46 @@
+"""Which records are meant: by the beginning of an id, by host, and the youngest where nothing is said."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING
+
+from runbook.audit.record import Record, records
+from runbook.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+_LONG_AGO = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+
+
+def in_mirrors(directory: Path, hosts: Sequence[str] = ()) -> tuple[Record, ...]:
+    """Every record of the mirrors in a directory (of these hosts alone where any are named), oldest first."""
+    paths = [directory / f"{host}.jsonl" for host in hosts] or sorted(directory.glob("*.jsonl"))
+    found = (record for path in paths for record in records(path))
+    return tuple(sorted(found, key=lambda record: record.started or _LONG_AGO))
+
+
+def find(directory: Path, prefix: str = "", hosts: Sequence[str] = ()) -> Record:
+    """The record whose id begins with `prefix`, the youngest where there is none; UsageError names the candidates."""
+    known = in_mirrors(directory, hosts)
+    if not known:
+        raise UsageError(f"no audit record{_of(hosts)} here; audit.verify --host NAME copies a host's")
+    if not prefix:
+        return known[-1]
+    return _only([record for record in known if record.id.startswith(prefix)], prefix, hosts)
+
+
+def _only(found: Sequence[Record], prefix: str, hosts: Sequence[str]) -> Record:
+    exact = [record for record in found if record.id == prefix]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if not found:
+        raise UsageError(f"no audit record{_of(hosts)} begins with {prefix!r}; audit.list names them")
+    candidates = "".join(f"\n  {record.id}  {record.host} {record.action}" for record in exact or found)
+    raise UsageError(f"{prefix!r} is the beginning of {len(exact or found)} records:{candidates}")
+
+
+def _of(hosts: Sequence[str]) -> str:
+    return f" of {', '.join(hosts)}" if hosts else ""

@@ -1,0 +1,97 @@
+"""One record of a chain as a value, and the records of a file. What is in them is data of others: it may be anything."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record: `document` is all of it (docs/architecture.md, "The audit record"), `line` its bytes without the newline."""
+
+    document: Mapping[str, Any]
+    line: bytes
+
+    @property
+    def seq(self) -> int:
+        """Its place in the chain, from 1."""
+        return int(self.document["seq"])
+
+    @property
+    def hash(self) -> str:
+        return str(self.document["hash"])
+
+    @property
+    def id(self) -> str:
+        """The rollout's id."""
+        return self.text("id")
+
+    @property
+    def host(self) -> str:
+        """The host file's name."""
+        return self.text("host")
+
+    @property
+    def action(self) -> str:
+        return self.text("action")
+
+    @property
+    def outcome(self) -> str:
+        return self.text("outcome")
+
+    @property
+    def started(self) -> datetime.datetime | None:
+        """UTC; None where the record does not say."""
+        return moment(self.document.get("started"))
+
+    @property
+    def ended(self) -> datetime.datetime | None:
+        """UTC; None where the record does not say."""
+        return moment(self.document.get("ended"))
+
+    def text(self, key: str) -> str:
+        """A field as text, empty where it is not there or null."""
+        value = self.document.get(key)
+        return "" if value is None else str(value)
+
+    def table(self, key: str) -> Mapping[str, Any]:
+        """A field that should be a mapping, empty where it is none."""
+        value = self.document.get(key)
+        return value if isinstance(value, dict) else {}
+
+    def rows(self, key: str) -> tuple[Mapping[str, Any], ...]:
+        """The mappings of a field that should be a list of them."""
+        value = self.document.get(key)
+        return tuple(row for row in value if isinstance(row, dict)) if isinstance(value, list) else ()
+
+
+def parse(line: bytes) -> Record | None:
+    """The record of a line, None where it is none."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    whole = isinstance(found, dict) and type(found.get("seq")) is int and isinstance(found.get("hash"), str)
+    return Record(found, line) if whole else None
+
+
+def records(path: Path) -> tuple[Record, ...]:
+    """The records of a file, oldest first, none where there is no file. What is no record is left to `audit.verify`."""
+    content = path.read_bytes() if path.exists() else b""
+    return tuple(found for line in content.split(b"\n") if (found := parse(line)) is not None)
+
+
+def moment(text: Any) -> datetime.datetime | None:
+    """A time of ISO 8601 in UTC, None where it is none; one without a zone is taken for UTC."""
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)
