@@ -1,21 +1,29 @@
-"""What a person at a terminal sees: steps with a spinner and their time, what they last said, and what has ended."""
+"""What a person at a terminal sees: the step in progress with its time and counts, and what has ended."""
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.console import Console
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.live import Live as Display
+from rich.panel import Panel
+from rich.spinner import Spinner
+from rich.table import Table
 from rich.text import Text
 
-from runbook import lines
-from runbook.events import Found, Note, Progress, Showed, StepEnded, StepStarted
-from runbook.text import one_line
+from runbook import lines, stepline
+from runbook.events import Called, Found, Note, Progress, Showed, StepEnded, StepStarted
+from runbook.text import clean, one_line
 from runbook.verdict import Outcome, is_warning
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from typing import TextIO
+
+    from rich.console import ConsoleOptions, RenderResult
 
     from runbook.events import Event
     from runbook.verdict import Finding
@@ -26,6 +34,8 @@ STYLES = {
     Outcome.ERROR: "bold red",
     Outcome.INCONCLUSIVE: "yellow",
 }
+BORDERS = {**STYLES, Outcome.PASS: "green"}
+FRAMES_A_SECOND = 8
 
 
 def open_console(stream: TextIO) -> Console:
@@ -34,13 +44,15 @@ def open_console(stream: TextIO) -> Console:
 
 
 class Live:
-    """A listener that draws on a terminal."""
+    """A listener that draws on a terminal. `clock` returns seconds."""
 
-    def __init__(self, console: Console, *, verbose: bool = False) -> None:
-        self._console, self._verbose = console, verbose
+    def __init__(
+        self, console: Console, *, verbose: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._console, self._verbose, self._clock = console, verbose, clock
         self._marks = lines.WORDS if console.options.ascii_only else lines.MARKS
-        self._bar: Bar | None = None
-        self._task: TaskID | None = None
+        self._frame: Frame | None = None
+        self._display: Display | None = None
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -56,40 +68,78 @@ class Live:
             case Found():
                 self._found(event.finding)
             case Showed():
-                for line in lines.of(event.kind, event.value):
-                    self._print([line], lines.style(event.kind, line))
+                self._show(event)
+            case Called():
+                self._called(event)
 
     def _found(self, finding: Finding) -> None:
         if is_warning(finding):
             self._print(lines.found(finding, self._marks), "yellow")
         elif self._verbose or finding.outcome is not Outcome.PASS:
-            self._print(lines.found(finding, self._marks), STYLES[finding.outcome])
+            told, *excerpt = lines.found(finding, self._marks)
+            self._print([told], STYLES[finding.outcome])
+            self._print(excerpt, "dim")
 
-    def _print(self, texts: list[str], style: str) -> None:
+    def _show(self, event: Showed) -> None:
+        for line in lines.of(event.kind, event.value, width=self._console.width):
+            self._print([line], lines.style(event.kind, line))
+
+    def _called(self, event: Called) -> None:
+        if self._verbose:
+            self._print([lines.called(event)], "dim" if event.error is None else "yellow")
+
+    def _print(self, texts: Iterable[str], style: str) -> None:
         for text in texts:
             self._console.print(Text(text, style=style))
 
     def _start(self, event: StepStarted) -> None:
         self._stop()
-        budget = f"of {event.budget_s:.0f} s" if event.budget_s else ""
-        self._bar = Bar(
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[budget]} {task.fields[said]}", markup=False, style="dim"),
-            console=self._console,
-            transient=True,
+        doing = stepline.Doing(event.name, event.budget_s)
+        self._frame = Frame(doing, self._clock, plain=self._console.options.ascii_only)
+        self._display = Display(
+            self._frame, console=self._console, transient=True, refresh_per_second=FRAMES_A_SECOND
         )
-        self._task = self._bar.add_task(event.name, total=None, budget=budget, said="")
-        self._bar.start()
+        self._display.start()
 
     def _progress(self, event: Progress) -> None:
         if self._verbose:
             self._print([f"  {event.step}: {one_line(event.text)}"], "dim")
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, said=one_line(event.text, 160))
+        if self._frame is not None:
+            self._frame.say(event)
 
     def _stop(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-        self._bar = self._task = None
+        if self._display is not None:
+            self._display.stop()
+        self._display = self._frame = None
+
+
+class Frame:
+    """The step in progress, drawn anew at each refresh: a spinner with its time, below it what it counts."""
+
+    def __init__(self, doing: stepline.Doing, clock: Callable[[], float], *, plain: bool) -> None:
+        self.doing = doing
+        self._clock, self._started = clock, clock()
+        self._spinner = Spinner("line" if plain else "dots")
+
+    def say(self, event: Progress) -> None:
+        fields = {**self.doing.fields, **event.fields}
+        self.doing = dataclasses.replace(self.doing, said=event.text, fields=fields)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        doing, width = self.doing, options.max_width - 2
+        line = Table.grid(padding=(0, 1, 0, 0))
+        first = stepline.first(doing, self._clock() - self._started, width)
+        line.add_row(self._spinner, Text(first, style="bold", no_wrap=True))
+        yield line
+        if doing.said:
+            style = "bold red" if stepline.is_bad(doing.fields) else "dim"
+            yield Text(f"  {stepline.second(doing, width)}", style=style, no_wrap=True, overflow="crop")
+
+
+def closing(console: Console, outcome: Outcome, texts: list[str]) -> None:
+    """The last panel: rules above and below in the outcome's colour, none beside it, so that commands can be copied."""
+    title, *rest = (clean(text) for text in texts)
+    body = Text("\n".join(rest) or " ")
+    panel = Panel(body, title=Text(title, style=f"bold {BORDERS[outcome]}"), title_align="left",
+                  box=box.HORIZONTALS, border_style=BORDERS[outcome], padding=(0, 0))  # fmt: skip
+    console.print(panel, soft_wrap=False)

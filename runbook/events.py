@@ -59,7 +59,17 @@ class Showed:
     value: Any
 
 
-Event = StepStarted | Progress | StepEnded | Note | Found | Showed
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One call of the helper that ended: what it was about, how long it took, and its error, if it had one."""
+
+    call: str
+    about: str
+    duration_s: float
+    error: str | None = None
+
+
+Event = StepStarted | Progress | StepEnded | Note | Found | Showed | Called
 
 
 class Listener(Protocol):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runbook import benchlines, screens
 from runbook.text import clean, one_line
 from runbook.verdict import Outcome, is_warning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from runbook.events import StepEnded
+    from runbook.events import Called, StepEnded
     from runbook.places.told import Told
     from runbook.plan import Plan
-    from runbook.validations.bench import Judged
     from runbook.verdict import Finding
 
 
@@ -29,7 +29,7 @@ WORDS = {
 def ended(step: StepEnded, marks: Mapping[Outcome, str]) -> str:
     """A step that ended: mark, name, how long it took, what it says."""
     detail = f"  {one_line(step.detail)}" if step.detail else ""
-    return f"{marks[step.outcome]} {step.name}  {step.duration_s:.1f} s{detail}"
+    return f"{marks[step.outcome]} {one_line(step.name)}  {step.duration_s:.1f} s{detail}"
 
 
 def found(finding: Finding, marks: Mapping[Outcome, str]) -> list[str]:
@@ -40,10 +40,17 @@ def found(finding: Finding, marks: Mapping[Outcome, str]) -> list[str]:
     return [f"{mark} {finding.check}: {one_line(finding.message, 800)}", *tail]
 
 
-def of(kind: str, value: Any) -> list[str]:
-    """The lines of a shown value; `kind` is one of plan, places, rollback, validation, bench, audit."""
-    lines = _KINDS[kind](value)
-    return [clean(line) for line in lines]
+def called(event: Called) -> str:
+    """A call of the helper: what it was about, how long it took, and its error."""
+    error = f"  {one_line(event.error)}" if event.error else ""
+    return one_line(f"> {event.call} {event.about}", 160) + f"  {1000 * event.duration_s:.0f} ms{error}"
+
+
+def of(kind: str, value: Any, *, width: int | None = None) -> list[str]:
+    """The lines of a shown value, for `width` columns (None: as wide as they get); `kind` is one of the below."""
+    if kind in _FITTED:
+        return [clean(line) for line in _FITTED[kind](value, width)]
+    return [clean(line) for line in _KINDS[kind](value)]
 
 
 def style(kind: str, line: str) -> str:
@@ -92,62 +99,10 @@ def _validation(result: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _bench(judged: Judged) -> list[str]:
-    return list(judged.table)
-
-
 def _audit(record: Mapping[str, Any]) -> list[str]:
     if record["seq"] is None:
         return [f"audit {record['id']}: NOT on the host"]
     return [f"audit {record['id']} #{record['seq']} {record['hash'][:16]}"]
-
-
-def _status(status: Mapping[str, Any]) -> list[str]:
-    lines = [_unit_line(unit) for unit in status["units"]]
-    lines += [_flag_line(flag) for flag in status["flags"]]
-    here = status["current"]
-    lines.append(f"release {here['id']} ({here['verdict']}, {here['age']} old)" if here else "no release yet")
-    if (lock := status["lock"]) is not None:
-        lines.append(
-            f"LOCKED by {lock.get('user')}@{lock.get('host')} since {lock.get('since')}: {lock.get('action')}"
-        )
-    if (inflight := status["inflight"]) is not None:
-        lines.append(
-            f"INTERRUPTED: rollout {inflight.get('rollout')} by {inflight.get('who')} stopped after step {inflight.get('step')}; "
-            "the next deploy or rollback settles it"
-        )
-    return lines
-
-
-def _unit_line(unit: Mapping[str, Any]) -> str:
-    where = f"{unit['role']:<8} {unit['state']:<20} pid {unit['pid']:<8}"
-    return f"{where} restarts {unit['restarts']}  environment: {unit['evidence']}"
-
-
-def _flag_line(flag: Mapping[str, Any]) -> str:
-    values = ", ".join(f"{where} {_value(flag[where])}" for where in ("wanted", "file"))
-    running = "unknown" if flag["evidence"] == "unknown" else _value(flag["running"])
-    mark = "ok " if flag["outcome"] == Outcome.PASS.value else "!! "
-    return f"{mark}{flag['flag']} on {flag['unit']}: {values}, running {running}"
-
-
-def _value(value: str | None) -> str:
-    return "absent" if value is None else repr(value)
-
-
-def _releases(rows: list[dict[str, Any]]) -> list[str]:
-    if not rows:
-        return ["no releases on this host yet: a first deploy saves what is there"]
-    return [_release_line(row) for row in rows]
-
-
-def _release_line(row: Mapping[str, Any]) -> str:
-    corrupt = " ".join(f"{name} {share}" for name, share in row["corrupt"].items())
-    mark = "*" if row["current"] else " "
-    line = (
-        f"{mark} {row['id']}  {row['verdict']:<9} {row['age']:>7}  parent {row['parent'] or '-'}  {corrupt}"
-    )
-    return line.rstrip()
 
 
 _KINDS: dict[str, Callable[[Any], list[str]]] = {
@@ -155,37 +110,13 @@ _KINDS: dict[str, Callable[[Any], list[str]]] = {
     "places": _places,
     "rollback": _rollback,
     "validation": _validation,
-    "bench": _bench,
     "audit": _audit,
-    "status": _status,
-    "releases": _releases,
 }
 
-
-def summary(document: Mapping[str, Any]) -> list[str]:
-    """The end of a rollout in a few lines: verdict first, then release, audit and the way back."""
-    lines = [f"{document['action']} {document['host']}: {_headline(document)}"]
-    if document["error"]:
-        lines += [f"  {line}" for line in clean(document["error"]).splitlines()]
-    bad = [finding for finding in document["findings"] if finding["outcome"] != Outcome.PASS.value]
-    lines += [
-        f"  {finding['outcome']}: {finding['check']}: {one_line(finding['message'])}" for finding in bad
-    ]
-    if document["release"]:
-        lines.append(f"  release {document['release']}")
-    if document["audit"]:
-        lines.append(f"  audit   {document['rollout']} #{document['audit']['seq']}")
-    if _left_changed(document):
-        lines.append(f"  to go back: invoke rollback --host {document['host']}")
-    return lines
-
-
-def _headline(document: Mapping[str, Any]) -> str:
-    back = f", rolled back to {document['rolled_back_to']}" if document["rolled_back_to"] else ""
-    return f"{document['outcome'].upper()} (exit {document['exit_code']}){back}"
-
-
-def _left_changed(document: Mapping[str, Any]) -> bool:
-    """A deploy that wrote something and did not end well, and is still in place."""
-    changed = document["plan"] and document["plan"]["changes"] and document["release"]
-    return bool(document["action"] == "deploy" and changed and not document["rolled_back_to"])
+# What is a table, or has long lines, and looks otherwise where it is narrow.
+_FITTED: dict[str, Callable[[Any, int | None], list[str]]] = {
+    "bench": benchlines.of_judged,
+    "status": screens.status,
+    "releases": screens.releases,
+    "logs": screens.logs,
+}

@@ -6,7 +6,7 @@ import datetime
 from typing import TYPE_CHECKING
 
 from runbook import lines
-from runbook.events import Found, Note, Progress, Showed, StepEnded, StepStarted
+from runbook.events import Called, Found, Note, Progress, Showed, StepEnded, StepStarted
 from runbook.text import one_line
 from runbook.verdict import Outcome, is_warning
 
@@ -37,7 +37,7 @@ class Plain:
     def _lines(self, event: Event) -> list[str]:
         match event:
             case StepStarted():
-                return [f"{event.name} …"] if self._verbose else []
+                return [f"{one_line(event.name)} …"] if self._verbose else []
             case Progress():
                 return self._progress(event)
             case StepEnded():
@@ -45,12 +45,15 @@ class Plain:
             case Note():
                 return [f"note: {one_line(event.text)}"]
             case Found():
-                unsaid = event.finding.outcome is Outcome.PASS and not (
-                    self._verbose or is_warning(event.finding)
-                )
-                return [] if unsaid else lines.found(event.finding, lines.WORDS)
+                return self._found(event)
             case Showed():
                 return lines.of(event.kind, event.value)
+            case Called():
+                return [lines.called(event)] if self._verbose else []
+
+    def _found(self, event: Found) -> list[str]:
+        passed = event.finding.outcome is Outcome.PASS and not is_warning(event.finding)
+        return [] if passed and not self._verbose else lines.found(event.finding, lines.WORDS)
 
     def _progress(self, event: Progress) -> list[str]:
         line = f"{event.step}: {one_line(event.text)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 # C0 and C1 controls but tab and newline, DEL, and the bidirectional overrides that reorder a line.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -17,3 +18,29 @@ def one_line(text: str, limit: int = 400) -> str:
     """A clean text on one line of at most `limit` characters."""
     line = " ".join(clean(text).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def fitted(text: str, width: int) -> str:
+    """The text in at most `width` columns; wide characters count two, and none is cut in half."""
+    if columns(text) <= width:
+        return text
+    kept, used = [], 1
+    for char in text:
+        used += columns(char)
+        if used > width:
+            break
+        kept.append(char)
+    return "".join(kept) + "…"
+
+
+def columns(text: str) -> int:
+    """How many columns a terminal gives to a text on one line."""
+    return sum(_columns_of(char) for char in text)
+
+
+def _columns_of(char: str) -> int:
+    if char.isascii():
+        return 1
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

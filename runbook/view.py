@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import getpass
+import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runbook import lines
+from runbook import charset, ending
 from runbook.plain import Plain
 from runbook.text import clean
+from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,10 +27,19 @@ class View:
     stream: TextIO
     silent: bool = False
     verbose: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def __post_init__(self) -> None:
+        charset.settle(self.stream, self.environ)
 
     @property
     def terminal(self) -> bool:
         return self.stream.isatty()
+
+    @property
+    def drawable(self) -> bool:
+        """A terminal on which a line can be drawn over."""
+        return self.terminal and self.environ.get("TERM", "").lower() not in ("dumb", "unknown", "")
 
     @property
     def interactive(self) -> bool:
@@ -38,7 +49,7 @@ class View:
     def listeners(self) -> list[Listener]:
         if self.silent:
             return []
-        if not self.terminal:
+        if not self.drawable:
             return [Plain(self.stream, verbose=self.verbose)]
         from runbook import console  # Rich is only paid for where there is a terminal
 
@@ -50,8 +61,13 @@ class View:
 
     def summary(self, document: Mapping[str, Any]) -> None:
         """The last lines of a rollout: verdict, what was not well, release, audit id, and how to go back."""
-        for line in lines.summary(document):
-            self.say(line)
+        texts = ending.lines(document)
+        if self.silent or not self.drawable:
+            self.say("\n".join(texts))
+            return
+        from runbook import console
+
+        console.closing(console.open_console(self.stream), Outcome(document["outcome"]), texts)
 
     def ask(self, question: str) -> bool:
         """A yes-or-no question; without a person the answer is no."""

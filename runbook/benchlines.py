@@ -1,0 +1,65 @@
+"""A bench for people: its table, or where that is too wide two lines a concurrency."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from runbook.text import columns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from runbook.validations.bench import Judged
+
+
+def of_judged(judged: Judged, width: int | None) -> list[str]:
+    """The whole table where it fits into `width` columns."""
+    rows = (judged.comparison or {}).get("rows")
+    if width is None or not rows or max(columns(line) for line in judged.table) <= width:
+        return list(judged.table)
+    return [line for row in rows for line in _stacked(row)]
+
+
+def _stacked(row: Mapping[str, Any]) -> list[str]:
+    where = f"concurrency {row['concurrency']}" if row["concurrency"] else "no limit"
+    return [f"{where}: {rates(row)}", f"  {verdict(row)}"]
+
+
+def rates(row: Mapping[str, Any]) -> str:
+    """`277.6 tok/s, was 276.6`; `-` for a rate nobody has."""
+    now, before = (_figure(row[key]) for key in ("current_tok_s", "baseline_tok_s"))
+    return f"{now} tok/s, was {before}"
+
+
+def verdict(row: Mapping[str, Any]) -> str:
+    """`1.004 [0.963, 1.046] no regression beyond 3.7 %`."""
+    return " ".join(part for part in (ratio(row), _verdict(row)) if part)
+
+
+def ratio(row: Mapping[str, Any]) -> str:
+    """`1.004 [0.963, 1.046]`: the ratio with its 95 % bounds, empty where there is none."""
+    if row["ratio"] is None:
+        return ""
+    bounds = "" if row["low"] is None else f" [{row['low']:.3f}, {row['high']:.3f}]"
+    return f"{row['ratio']:.3f}{bounds}"
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    if row["verdict"] != "no regression" or row["low"] is None:
+        return str(row["verdict"])
+    return f"no regression beyond {max(0.0, 1 - row['low']):.1%}"
+
+
+def medians(bench: Mapping[str, Any] | None) -> dict[str, float]:
+    """Concurrency → median output tok/s of a bench result document."""
+    levels: Sequence[Mapping[str, Any]] = (bench or {}).get("levels") or ()
+    return {
+        str(level["concurrency"] or "max"): round(statistics.median(level["output_tok_s"]), 1)
+        for level in levels
+        if level.get("output_tok_s")
+    }
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"

@@ -1,0 +1,94 @@
+"""The end of a rollout in a few lines: the verdict first, then bounds, speed, release, audit, and the way back."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from runbook import benchlines
+from runbook.text import clean, one_line
+from runbook.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def lines(document: Mapping[str, Any]) -> list[str]:
+    """The document's last lines; the first is the headline, the others are indented below it."""
+    parts = (_error, _bad, _validations, _bench, _release, _left_behind, _way_back)
+    return [headline(document), *(f"  {line}" for part in parts for line in part(document))]
+
+
+def headline(document: Mapping[str, Any]) -> str:
+    """`deploy gpu1: FAIL (exit 1), rolled back to 20261130T074049-e436`."""
+    back = f", rolled back to {document['rolled_back_to']}" if document["rolled_back_to"] else ""
+    verdict = f"{document['outcome'].upper()} (exit {document['exit_code']}){back}"
+    return one_line(f"{document['action']} {document['host']}: {verdict}")
+
+
+def _error(document: Mapping[str, Any]) -> Iterator[str]:
+    yield from clean(document["error"] or "").splitlines()
+
+
+def _bad(document: Mapping[str, Any]) -> Iterator[str]:
+    for finding in document["findings"]:
+        if finding["outcome"] != Outcome.PASS.value:
+            yield f"{finding['outcome']}: {finding['check']}: {one_line(finding['message'])}"
+
+
+def _validations(document: Mapping[str, Any]) -> Iterator[str]:
+    """Clean runs with their bounds; those that are not stand among the findings already."""
+    for run in document["validations"]:
+        if run["outcome"] == Outcome.PASS.value and run["upper_95"] is not None:
+            yield one_line(
+                f"{run['name']}: {run['corrupt']} of {run['sessions']} corrupt, "
+                f"true rate below {run['upper_95']:.2%} (95 % bound)"
+            )
+
+
+def _bench(document: Mapping[str, Any]) -> Iterator[str]:
+    comparison = (document["bench"] or {}).get("comparison") or {}
+    for row in comparison.get("rows") or ():
+        if row["verdict"] == "no regression":
+            where = f"concurrency {row['concurrency']}" if row["concurrency"] else "no limit"
+            yield f"bench {where}: {benchlines.rates(row)}, ratio {benchlines.verdict(row)}"
+
+
+def _release(document: Mapping[str, Any]) -> Iterator[str]:
+    if document["release"]:
+        yield one_line(f"release {document['release']}")
+    if document["audit"]:
+        yield one_line(f"audit   {document['rollout']} #{document['audit']['seq']}")
+
+
+def _left_behind(document: Mapping[str, Any]) -> Iterator[str]:
+    """What --set and --unset leave on the host although no file says so."""
+    overrides = document.get("overrides") or {}
+    if not overrides or not _stands(document):
+        return
+    said = ", ".join(
+        f"{name} {'absent' if value is None else f'= {value}'}" for name, value in overrides.items()
+    )
+    yield one_line(f"left behind: {said}, which no host file says:")
+    yield "the next deploy reverts it; declare it in the host file to keep it"
+
+
+def _way_back(document: Mapping[str, Any]) -> Iterator[str]:
+    if _left_changed(document):
+        yield f"to go back: {way_back(document)}"
+
+
+def way_back(document: Mapping[str, Any]) -> str:
+    """The very command that undoes a deploy, as a shell takes it."""
+    to = ["--to", document["parent"]] if document.get("parent") else []
+    return shlex.join(["./invoke", "rollback", "--host", document["host"], *to])
+
+
+def _stands(document: Mapping[str, Any]) -> bool:
+    """A deploy whose release is what the host has now."""
+    return bool(document["action"] == "deploy" and document["release"] and not document["rolled_back_to"])
+
+
+def _left_changed(document: Mapping[str, Any]) -> bool:
+    """A deploy that wrote something, and that still stands."""
+    return bool(_stands(document) and document["plan"] and document["plan"]["changes"])

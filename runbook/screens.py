@@ -1,0 +1,199 @@
+"""What `status`, `releases` and `logs` put on a screen, from their JSON values."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Any
+
+from runbook.text import columns, one_line
+from runbook.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+UP = ("active/running",)
+
+
+def status(shown: Mapping[str, Any], width: int | None = None) -> list[str]:
+    """One host on one screen: units, flags that drift, release, last rollout, flags that expire, what is under way."""
+    parts = (_units, _flags, _current, _last, _expiring, _under_way)
+    return [line for part in parts for line in part(shown)]
+
+
+def _units(shown: Mapping[str, Any]) -> list[str]:
+    head = ("unit", "state", "since", "pid", "restarts", "environment")
+    rows = [
+        (unit["role"], unit["state"], ago(unit["since"], shown["now"]), str(unit["pid"] or "-"),
+         str(unit["restarts"]), unit["evidence"])
+        for unit in shown["units"]
+    ]  # fmt: skip
+    return aligned([head, *rows])
+
+
+def _flags(shown: Mapping[str, Any]) -> list[str]:
+    """Flags that are not as they should be, and how many are."""
+    drifting = [flag for flag in shown["flags"] if flag["outcome"] != Outcome.PASS.value]
+    well = len(shown["flags"]) - len(drifting)
+    lines = [_flag_line(flag) for flag in drifting]
+    edited = [f"!! {path} was edited by another hand since the release" for path in shown["edited"]]
+    return [f"flags {well} of {len(shown['flags'])} as the host file says", *lines, *edited]
+
+
+def _flag_line(flag: Mapping[str, Any]) -> str:
+    values = ", ".join(f"{where} {_value(flag[where])}" for where in ("wanted", "file"))
+    running = "unknown" if flag["evidence"] == "unknown" else _value(flag["running"])
+    return one_line(f"!! {flag['flag']} on {flag['unit']}: {values}, running {running}")
+
+
+def _value(value: str | None) -> str:
+    return "absent" if value is None else repr(value)
+
+
+def _current(shown: Mapping[str, Any]) -> list[str]:
+    here = shown["current"]
+    return [f"release {here['id']} ({here['verdict']}, {here['age']} old)" if here else "no release yet"]
+
+
+def _last(shown: Mapping[str, Any]) -> list[str]:
+    last = shown["last"]
+    if last is None:
+        return ["no rollout yet"]
+    when = ago(last["ended"], shown["now"])
+    who = f" by {last['who']}" if last["who"] else ""
+    why = f": {last['reason']}" if last["reason"] else ""
+    return [
+        one_line(
+            f"last rollout {last['id']}: {last['action']} {last['outcome'].upper()} {when} ago{who}{why}"
+        )
+    ]
+
+
+def _expiring(shown: Mapping[str, Any]) -> list[str]:
+    return [one_line(f"!! {_expires(flag)}") for flag in shown["expiring"]]
+
+
+def _expires(flag: Mapping[str, Any]) -> str:
+    days, owner = flag["days"], flag["owner"] or "nobody"
+    when = f"expired {-days} d ago" if days < 0 else f"expires in {days} d" if days else "expires today"
+    return f"{flag['flag']} {when} ({flag['expires']}), owned by {owner}"
+
+
+def _under_way(shown: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if (lock := shown["lock"]) is not None:
+        who = lock.get("who") or f"{lock.get('user')}@{lock.get('host')}"
+        lines.append(one_line(f"LOCKED by {who} since {lock.get('since')}: {lock.get('step')}"))
+    if (inflight := shown["inflight"]) is not None and lock is None:
+        lines.append(
+            one_line(
+                f"INTERRUPTED: rollout {inflight.get('rollout')} by {inflight.get('who')} stopped after step "
+                f"{inflight.get('step')}; the next deploy or rollback settles it"
+            )
+        )
+    return lines
+
+
+def one_host(document: Mapping[str, Any]) -> str:
+    """A host's status on one line; a host that could not be asked says why."""
+    name, shown = document["host"], document.get("status")
+    if shown is None:
+        return one_line(f"{name}: {document['error']}")
+    return one_line(f"{name}: {', '.join(_summed(shown))}")
+
+
+def _summed(shown: Mapping[str, Any]) -> list[str]:
+    up = sum(unit["state"] in UP for unit in shown["units"])
+    drift = sum(flag["outcome"] == Outcome.FAIL.value for flag in shown["flags"])
+    here, last = shown["current"], shown["last"]
+    parts = [
+        f"{up} of {len(shown['units'])} units up",
+        f"{drift} flags drift" if drift else "no drift",
+        f"release {here['id']} ({here['verdict']}, {here['age']} old)" if here else "no release",
+        f"last {last['action']} {last['outcome'].upper()} {ago(last['ended'], shown['now'])} ago" if last else "no rollout",
+        f"{len(shown['expiring'])} flags expire" if shown["expiring"] else "",
+        "INTERRUPTED" if shown["inflight"] and not shown["lock"] else "",
+        "LOCKED" if shown["lock"] else "",
+    ]  # fmt: skip
+    return [part for part in parts if part]
+
+
+def releases(rows: Sequence[Mapping[str, Any]], width: int | None = None) -> list[str]:
+    """The releases as one table, newest first; where it is too wide, two lines each."""
+    if not rows:
+        return ["no releases on this host yet: a first deploy saves what is there"]
+    table = aligned([RELEASE_HEAD, *(_release_cells(row) for row in rows)])
+    if width is None or max(map(columns, table)) <= width:
+        return table
+    return [line for row in rows for line in _release_stacked(row)]
+
+
+RELEASE_HEAD = ("", "release", "verdict", "age", "corrupt", "tok/s", "parent")
+
+
+def _release_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    mark = "*" if row["current"] else " "
+    return (mark, row["id"], row["verdict"], row["age"], _corrupt(row), _rates(row), row["parent"] or "-")
+
+
+def _release_stacked(row: Mapping[str, Any]) -> list[str]:
+    mark, name, verdict, age, corrupt, rates, _ = _release_cells(row)
+    more = "  ".join(part for part in (corrupt, rates) if part != "-")
+    return [f"{mark} {name}  {verdict}  {age}", *([f"    {one_line(more)}"] if more else [])]
+
+
+def _corrupt(row: Mapping[str, Any]) -> str:
+    """`final80 0/80 <3.68%`: the share each validation saw and the 95 % bound of the true rate where it saw none."""
+    bounds = row["upper_95"]
+    told = (
+        f"{name} {share}" + (f" <{bounds[name]:.2%}" if bounds.get(name) and share.startswith("0/") else "")
+        for name, share in row["corrupt"].items()
+    )
+    return one_line(" ".join(told)) or "-"
+
+
+def _rates(row: Mapping[str, Any]) -> str:
+    return one_line(" ".join(f"{level}:{rate:.0f}" for level, rate in row["tok_s"].items())) or "-"
+
+
+def logs(shown: Sequence[Mapping[str, Any]], width: int | None = None) -> list[str]:
+    """Each unit's lines under its name; one unit alone needs none."""
+    if len(shown) == 1:
+        return _journal(shown[0])
+    return [line for unit in shown for line in (f"== {unit['unit']}", *_journal(unit))]
+
+
+def _journal(unit: Mapping[str, Any]) -> list[str]:
+    return [str(line) for line in unit["lines"]] or [f"{unit['unit']}: no lines"]
+
+
+def ago(moment: float | str | None, now: float) -> str:
+    """How long before `now` (epoch seconds) a moment was, epoch seconds or ISO 8601; `-` where nobody knows."""
+    if moment is None:
+        return "-"
+    try:
+        at = (
+            moment if isinstance(moment, int | float) else datetime.datetime.fromisoformat(moment).timestamp()
+        )
+    except ValueError:
+        return "-"
+    return span(max(0.0, now - at))
+
+
+def span(seconds: float) -> str:
+    """`3 d`, `5 h`, `12 min`, `7 s`: the largest unit that fits."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} s"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns as wide as their widest cell."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(columns(row[at]) for row in cells) for at in range(len(cells[0]))]
+    return [
+        "  ".join(
+            cell + " " * (wide - columns(cell)) for cell, wide in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
