@@ -31,11 +31,32 @@ class SshTarget:
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """One option of a unit's launch command: with a value, alone (`present`), or *absent* where it is neither."""
+
+    name: str
+    value: str | None
+    why: str
+    present: bool = False
+    owner: str | None = None
+    since: datetime.date | None = None
+    expires: datetime.date | None = None
+
+    @property
+    def words(self) -> tuple[str, ...] | None:
+        """The words wanted after the option's name: its value, none where it stands alone; None for absent."""
+        if self.value is not None:
+            return (self.value,)
+        return () if self.present else None
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     """One systemd unit of the service. `role` is its name in the host file (prefill, decode, router, …).
 
     Besides the script, flags may be edited in its `env_files` (EnvironmentFile=), `drop_ins` (unit files and drop-ins
     with Environment=) and `sourced` (files the script sources): only there, and only what the script cannot decide.
+    `args` are the options that the script's launch command should have or lack.
     """
 
     role: str
@@ -46,6 +67,7 @@ class Unit:
     env_files: tuple[str, ...] = ()
     drop_ins: tuple[str, ...] = ()
     sourced: tuple[str, ...] = ()
+    args: tuple[Argument, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +155,18 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
+class BenchCommand:
+    """A bench by the user's own script on the host: its last lines are evidence, no number is read out of them.
+
+    So it compares nothing and is inconclusive, unless `accept` declares that having run is enough; that is audited.
+    """
+
+    run: str
+    timeout_s: float = 1800.0
+    accept: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """What a bad answer does; see the table in README."""
 
@@ -157,7 +191,7 @@ class Host:
     model: str
     wait: Wait
     validations: tuple[Validation, ...]
-    bench: Bench | None
+    bench: Bench | BenchCommand | None
     policy: Policy
     traffic: Literal["none", "live"] = "none"
     become: bool = False
@@ -231,7 +265,8 @@ class Processes:
 
     `kind`: environ (`/proc/PID/environ` of a process with an intact environment), server_info, recorded (by us at
     the last restart, for this very MainPID and start time) or unknown. `environ` maps the names we asked for;
-    a missing name is really absent when kind is not unknown. `started_at` in seconds since the epoch.
+    a missing name is really absent when kind is not unknown. `started_at` in seconds since the epoch. `argv` is the
+    command line of `pid`, with secrets masked; empty where it is not known.
     """
 
     kind: Literal["environ", "server_info", "recorded", "unknown"]
@@ -239,6 +274,7 @@ class Processes:
     pid: int = 0
     started_at: float = 0.0
     detail: str = ""
+    argv: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

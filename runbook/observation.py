@@ -28,6 +28,12 @@ def observe(wire: Wire, host: Host, also: Sequence[str] = ()) -> Observation:
     return parse(answer)
 
 
+def read_file(wire: Wire, host: Host, path: str) -> FileState:
+    """One file of the host, by a look at nothing else."""
+    answer = wire.call("observe", state=host.state, files=[path], units=[], names=[], patterns=[])
+    return _file(path, answer["files"][path])
+
+
 def parse(answer: Mapping[str, Any]) -> Observation:
     """The helper's answer (docs/architecture.md, "The wire") as an Observation."""
     state, disk = answer["state"], answer["disk"]
@@ -70,6 +76,7 @@ def _unit(name: str, found: Mapping[str, Any]) -> UnitState:
         pid=seen.get("pid") or 0,
         started_at=seen.get("started_at") or 0.0,
         detail=seen.get("detail") or "",
+        argv=tuple(seen.get("argv") or ()),
     )
     return UnitState(name, found["properties"], processes)
 

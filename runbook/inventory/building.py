@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_COMMAND_S = 1800.0  # of a command in bench without a budget, as of one in validations
+
+
 def host(name: str, source: str, file: tables.HostFile) -> model.Host:
     """The Host a file describes; `name` is the file's, `source` its path as shown to people."""
     units = tuple(_unit(role, table) for role, table in file.units.items())
@@ -50,6 +53,19 @@ def _unit(role: str, table: tables.UnitTable) -> model.Unit:
         env_files=tuple(table.env_files),
         drop_ins=tuple(table.drop_ins),
         sourced=tuple(table.sourced),
+        args=tuple(_argument(name, argument) for name, argument in table.args.items()),
+    )
+
+
+def _argument(name: str, table: tables.ArgumentTable) -> model.Argument:
+    return model.Argument(
+        name=name,
+        value=table.value,
+        why=table.why,
+        present=bool(table.present),
+        owner=table.owner,
+        since=table.since,
+        expires=table.expires,
     )
 
 
@@ -93,7 +109,9 @@ def _validation(table: tables.SessionsTable | tables.CommandTable) -> model.Vali
     )
 
 
-def _bench(table: tables.BenchTable) -> model.Bench:
+def _bench(table: tables.BenchTable) -> model.Bench | model.BenchCommand:
+    if table.run is not None:
+        return model.BenchCommand(table.run, table.budget_s or _COMMAND_S, table.accept)
     return model.Bench(
         concurrency=tuple(table.concurrency),
         input_tokens=table.input_tokens,

@@ -95,6 +95,30 @@ def _value_or_absent(root: Node) -> Iterator[Wrong]:
             )
 
 
+def _one_word_an_argument(root: Node) -> Iterator[Wrong]:
+    for path, argument in _arguments(root):
+        said = [key for key in ("value", "present", "absent") if key in argument.items]
+        if len(said) > 1:
+            yield (*path, said[-1]), f"stands beside {said[0]}; keep one of the two"
+        elif not said:
+            yield path, 'says neither value, present: true nor absent: true (an empty value is "")'
+
+
+def _arguments_have_a_place(root: Node) -> Iterator[Wrong]:
+    for role, unit in _tables(root, "units").items():
+        if "args" in unit.items and "script" not in unit.items:
+            yield ("units", role, "args"), "have no place to stand: the unit has no script"
+
+
+def _arguments(root: Node) -> Iterator[tuple[Path, Table]]:
+    for role, unit in _tables(root, "units").items():
+        declared = unit.items.get("args")
+        items = declared.items if isinstance(declared, Table) else {}
+        for name, argument in items.items():
+            if isinstance(argument, Table):
+                yield ("units", role, "args", name), argument
+
+
 def _flags_have_a_place(root: Node) -> Iterator[Wrong]:
     units = _tables(root, "units")
     if units and not _scripted(units):
@@ -127,10 +151,11 @@ def _roles(path: Path, roles: Listing, units: Mapping[str, Table]) -> Iterator[W
 
 
 def _dates(root: Node) -> Iterator[Wrong]:
-    for name, flag in _tables(root, "flags").items():
-        since, expires = flag.items.get("since"), flag.items.get("expires")
+    flags = ((("flags", name), flag) for name, flag in _tables(root, "flags").items())
+    for path, entry in (*flags, *_arguments(root)):
+        since, expires = entry.items.get("since"), entry.items.get("expires")
         if _is_date(since) and _is_date(expires) and expires.text < since.text:
-            yield ("flags", name, "expires"), f"should not be before since {since.text}, found {expires.text}"
+            yield (*path, "expires"), f"should not be before since {since.text}, found {expires.text}"
 
 
 def _is_date(node: Node | None) -> TypeGuard[Scalar]:
@@ -173,5 +198,12 @@ def _validations(root: Node) -> Iterator[tuple[int, Table]]:
 
 
 _Check = Callable[[Node], Iterator[Wrong]]
-_OF_KEYS: tuple[_Check, ...] = (_answers_chat, _value_or_absent, _flags_have_a_place, _options)
+_OF_KEYS: tuple[_Check, ...] = (
+    _answers_chat,
+    _value_or_absent,
+    _one_word_an_argument,
+    _flags_have_a_place,
+    _arguments_have_a_place,
+    _options,
+)
 _OF_VALUES: tuple[_Check, ...] = (_named_once, _one_kind_a_file, _validations_named_once, _flag_roles, _dates)

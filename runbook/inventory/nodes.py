@@ -70,8 +70,8 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][-+]?[0-9]{1,3})?")
-# Two ways to say the same thing: the host file's word displaces the profile's other word.
-_RIVALS = frozenset({"value", "absent"})
+# Ways to say the same thing: the host file's word displaces the profile's other word.
+_RIVALS = frozenset({"value", "present", "absent"})
 
 
 def merged(base: Node, over: Node) -> Node:

@@ -18,12 +18,17 @@ def json_schema() -> str:
     tables = document["$defs"]
     for table in (document, *(tables[name] for name in tables.keys() - _COMPLETE)):
         table.pop("required", None)
-    for key in ("units", "flags"):
-        entries = document["properties"][key]["patternProperties"]
-        document["properties"][key]["patternProperties"] = {
+    named = (
+        document["properties"]["units"],
+        document["properties"]["flags"],
+        tables["UnitTable"]["properties"]["args"],
+    )
+    for mapping in named:
+        entries = mapping["patternProperties"]
+        mapping["patternProperties"] = {
             pattern: {"anyOf": [entry, {"type": "null"}]} for pattern, entry in entries.items()
         }
-        document["properties"][key]["additionalProperties"] = False
+        mapping["additionalProperties"] = False
     return (
         json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **document}, indent=2) + "\n"
     )

@@ -90,6 +90,10 @@ Name = Annotated[
 ]
 Role = Annotated[str, Shape(r"[a-z][a-z0-9_-]*", "a role name in small letters")]
 Variable = Annotated[str, Shape(r"[A-Za-z_][A-Za-z0-9_]*", "a variable name")]
+Option = Annotated[
+    str,
+    Shape(r"--?[A-Za-z][A-Za-z0-9_.-]*", "an option with its dashes, such as --mem-fraction-static"),
+]
 UnitName = Annotated[
     str, Shape(r"[A-Za-z0-9:_.@\\-]+\.service", "a full unit name such as sglang-dsv4-decode.service")
 ]

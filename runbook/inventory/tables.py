@@ -16,6 +16,7 @@ from runbook.inventory.shapes import (
     Literally,
     Login,
     Name,
+    Option,
     Python,
     Role,
     Seconds,
@@ -47,6 +48,23 @@ class SshTable(_Table):
     config: Line | None = Field(None, description="Replaces ~/.ssh/config.")
 
 
+class LedgerTable(_Table):
+    """What the ledger keeps of one flag or argument: a value, or absent, and why."""
+
+    value: Literally | None = Field(None, description="Wanted value, the scalar's literal text.")
+    absent: Literal[True] | None = Field(None, description="It must not be set, or not be given.")
+    why: Line = Field(description="Reason, for the next person.")
+    owner: Line | None = None
+    since: Date | None = None
+    expires: Date | None = None
+
+
+class ArgumentTable(LedgerTable):
+    """One option of a launch command: with a value, alone, or absent."""
+
+    present: Literal[True] | None = Field(None, description="The option stands alone, without a value.")
+
+
 class UnitTable(_Table):
     """One systemd unit of the service."""
 
@@ -57,20 +75,15 @@ class UnitTable(_Table):
     env_files: list[HostPath] = Field([], description="EnvironmentFiles where flags may be edited too.")
     drop_ins: list[HostPath] = Field([], description="Unit files and drop-ins where flags may be edited too.")
     sourced: list[HostPath] = Field([], description="Files its script sources where flags may be edited too.")
+    args: dict[Option, ArgumentTable] = Field({}, description="Options of its script's launch command.")
 
 
-class FlagTable(_Table):
+class FlagTable(LedgerTable):
     """One environment variable: a value, or absent."""
 
-    value: Literally | None = Field(None, description="Wanted value, the scalar's literal text.")
-    absent: Literal[True] | None = Field(None, description="The variable must not be set.")
-    why: Line = Field(description="Reason, for the next person.")
     units: Annotated[list[Role], Field(min_length=1)] | None = Field(
         None, description="Roles; every unit with a script where omitted."
     )
-    owner: Line | None = None
-    since: Date | None = None
-    expires: Date | None = None
     engine_default: Literally | None = Field(None, description="What the engine does when it is absent.")
 
 
@@ -117,16 +130,19 @@ class SessionsTable(_Table):
     timeout_s: Seconds = Field(260.0, description="A session's deadline.")
 
 
+CommandLine = Annotated[str, Shape(r"(?=.*\S)[^\x00-\x1f\x7f]{1,4000}", "one command line")]
+
+
 class CommandTable(_Table):
     """A validation by a command of your own on the host, judged by the two lines it prints."""
 
     name: Name
-    run: Annotated[str, Shape(r"(?=.*\S)[^\x00-\x1f\x7f]{1,4000}", "one command line")]
+    run: CommandLine
     timeout_s: Seconds = 1800.0
 
 
 class BenchTable(_Table):
-    """A throughput sweep; further keys are options of `python -m runbook.load bench`."""
+    """A throughput sweep, or a command of your own; further keys are options of `python -m runbook.load bench`."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Literally] = Field(init=False)
@@ -142,7 +158,11 @@ class BenchTable(_Table):
     output_tokens: Count = 256
     repeats: Annotated[int, Field(ge=1, le=1_000)] = 5
     max_regression: Annotated[float, Field(ge=0, lt=1)] = Field(0.10, description="0.10: may fall to 0.90.")
-    budget_s: Seconds | None = Field(None, description="Bounds the whole sweep.")
+    budget_s: Seconds | None = Field(None, description="Bounds the whole sweep, or the command.")
+    run: CommandLine | None = Field(
+        None,
+        description="A command of your own in place of the sweep; no number is read out of what it prints.",
+    )
     accept: Line | None = Field(None, description="A known cost that may pass; audited.")
 
 
@@ -208,6 +228,8 @@ def table_at(path: Path, written: Collection[str]) -> type[BaseModel] | None:
             return HostFile
         case ("units", _):
             return UnitTable
+        case ("units", _, "args", _):
+            return ArgumentTable
         case ("flags", _):
             return FlagTable
         case ("wait", "health" | "ready" as probe):
@@ -227,9 +249,11 @@ def table_at(path: Path, written: Collection[str]) -> type[BaseModel] | None:
 
 
 def is_literal(path: Path) -> bool:
-    """Whether a scalar at this path stays the text that was written: flag values and options of the load generator."""
+    """Whether a scalar at this path stays the text that was written: values of flags and arguments, options of the load
+    generator.
+    """
     match path:
-        case ("flags", _, "value" | "engine_default"):
+        case ("flags", _, "value" | "engine_default") | ("units", _, "args", _, "value"):
             return True
         case ("validations", int(), str(key)):
             return key not in {*SessionsTable.model_fields, *CommandTable.model_fields}
