@@ -1,7 +1,8 @@
 """A host in memory: files, units whose processes keep the environment they were started with, releases, audit, jobs.
 
 It answers the calls a rollout makes with the shapes of docs/architecture.md, and can be told to misbehave: `crash`,
-`unhealthy`, `corrupt`. Time passes only when somebody sleeps.
+`unhealthy`, `corrupt`. `chat` answers instead of the endpoint, `pages` are what else it serves. Time
+passes only when somebody sleeps.
 """
 
 from __future__ import annotations
@@ -87,6 +88,9 @@ class FakeHost:
     jobs: dict[str, list[str]] = field(default_factory=dict)
     drop_ins: dict[str, tuple[str, ...]] = field(default_factory=dict)
     env_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    exec_starts: dict[str, str] = field(default_factory=dict)
+    chat: Callable[[], Response] | None = None
+    pages: dict[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.files = dict.fromkeys(self.host.scripts, script(**{TOPK: "0"})) | self.files
@@ -165,6 +169,12 @@ class FakeHost:
 
     def _units(self, units: list[str]) -> dict[str, Any]:
         return {name: self.units[name].properties() for name in units}
+
+    def _serving(self, units: list[str], words: list[str]) -> dict[str, Any]:
+        return {
+            name: {"properties": {"ExecStart": self.exec_starts.get(self.units[name].unit.role, "")}, "script": None}
+            for name in units
+        }  # fmt: skip
 
     def _listening(self, ports: list[int]) -> dict[str, Any]:
         return {str(port): [] for port in ports}
@@ -271,7 +281,9 @@ class FakeHost:
 
     # -------------------------------------------------------------- the tunnel
 
-    def get(self, url: str, *, deadline_s: float) -> Response:
+    def get(self, url: str, *, deadline_s: float, headers: Mapping[str, str] | None = None) -> Response:
+        if url in self.pages:
+            return Response(200, self.pages[url], 0.01)
         unit = next(unit for unit in self.units.values() if unit.unit.health == url)
         if unit.active != "active":
             raise TunnelRefused(f"{url}: connection refused")
@@ -282,6 +294,8 @@ class FakeHost:
     ) -> Response:
         if any(unit.active != "active" for unit in self.units.values()):
             return Response(503, b"no worker", 0.01)
+        if self.chat is not None:
+            return self.chat()
         return Response(200, json.dumps({"choices": [{"message": {"content": "ready"}}]}).encode(), 0.01)
 
 

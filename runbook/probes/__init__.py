@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     import tenacity
 
+    from runbook.events import Step
     from runbook.model import Budget
 
 
@@ -35,20 +36,24 @@ class Asked:
 
 def until(
     ask: Callable[[], Sample],
-    budget: Budget,
+    budget: Budget | Callable[[], Budget],
     *,
     sleep: Callable[[float], None],
     clock: Callable[[], float],
     on_try: Callable[[int, Sample], None] = lambda attempt, sample: None,
 ) -> Asked:
-    """Ask up to `budget.attempts` times, `budget.every_s` apart, until a sample holds or is final."""
+    """Ask up to `budget.attempts` times, `budget.every_s` apart, until a sample holds or is final.
+
+    A callable budget is looked at anew after each try, since an answer may tell that it takes longer.
+    """
     import tenacity  # here, since a plan asks nothing and need not pay for it
 
+    lasting = budget if callable(budget) else lambda: budget
     started = clock()
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_result(lambda sample: not (sample.holds or sample.final)),
-        stop=tenacity.stop_after_attempt(budget.attempts),
-        wait=tenacity.wait_fixed(budget.every_s),
+        stop=lambda state: state.attempt_number >= lasting().attempts,
+        wait=lambda state: lasting().every_s,
         sleep=sleep,
         after=lambda state: _tell(state, on_try),
         retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
@@ -75,3 +80,9 @@ def finding(check: str, subject: str, asked: Asked, budget: Budget) -> Finding:
         f"{subject}: {asked.sample.text} ({tries})",
         {"attempts": asked.attempts, "waited_s": asked.waited_s},
     )
+
+
+def tell_try(step: Step, budget: Budget, attempt: int, sample: Sample) -> None:
+    """A try that does not hold yet, as progress of its step."""
+    text = f"try {attempt} of {budget.attempts}, last: {sample.text}"
+    step.progress(text, attempt=attempt, of=budget.attempts)

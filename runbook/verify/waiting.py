@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from runbook import probes
 from runbook.errors import GateError
-from runbook.probes import Sample, health, ready, unit
+from runbook.probes import Sample, health, unit
 from runbook.verdict import Finding, Outcome, worst
+from runbook.verify import readiness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,36 +60,8 @@ def _up(properties: Mapping[str, str], replaced_pid: int, first: Mapping[str, st
     return sample
 
 
-def wait_ready(work: Work, step: Step) -> Finding:
-    """Wait for a real chat completion through the endpoint users call. Only asked while every worker is healthy."""
-    endpoint, wait = work.host.endpoint, work.host.wait
-    if endpoint is None or endpoint.url is None:
-        return Finding("ready", Outcome.INCONCLUSIVE, "no unit has a url: nothing to send a chat to")
-    url = endpoint.url
-
-    def ask() -> Sample:
-        work.checkpoint()
-        answer = ready.ask(
-            work.tunnel, url, work.host.model,
-            max_tokens=wait.ready_max_tokens, timeout_s=wait.ready.timeout_s, api_key=work.api_key,
-        )  # fmt: skip
-        if answer.holds or answer.final:
-            return answer
-        # Over a dead link this raises, where the tunnel only sees one timeout after the other.
-        state = unit.judge(work.wire.call("units", units=[endpoint.name])[endpoint.name])
-        return state if state.final else answer
-
-    asked = probes.until(ask, wait.ready, sleep=work.pause, clock=work.clock, on_try=_say(step, wait.ready))
-    return probes.finding("ready", endpoint.role, asked, wait.ready)
-
-
 def _say(step: Step, budget: Budget) -> Any:
-    def on_try(attempt: int, sample: Sample) -> None:
-        step.progress(
-            f"try {attempt} of {budget.attempts}, last: {sample.text}", attempt=attempt, of=budget.attempts
-        )
-
-    return on_try
+    return lambda attempt, sample: probes.tell_try(step, budget, attempt, sample)
 
 
 def all_up(work: Work) -> bool:
@@ -106,7 +79,7 @@ def all_up(work: Work) -> bool:
 def serving_ready(work: Work) -> bool:
     """A chat comes back; a finding says so."""
     with work.run.step("ready", budget_s=work.host.wait.ready.total_s) as step:
-        found = wait_ready(work, step)
+        found = readiness.wait(work, step)
         step.outcome, step.detail = found.outcome, found.message
     work.run.find(found)
     return found.outcome is Outcome.PASS
