@@ -15,14 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import audit, bundle, inventory, releases, ssh, tunnel
+from runbook import audit, bundle, inventory, ssh, tunnel
+from runbook.calling import TellingWire
 from runbook.errors import RunbookError, UsageError
 from runbook.events import Run
 from runbook.interrupt import Interrupt
 from runbook.options import Options
 from runbook.story import Story
 from runbook.view import View
-from runbook.work import Work, utc_now
+from runbook.work import Work, new_id, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,6 +39,7 @@ MODES: Mapping[str, Mode] = {
     "status": "reading",
     "releases": "reading",
     "verify": "running",
+    "validate": "running",
     "deploy": "writing",
     "rollback": "writing",
 }
@@ -50,7 +52,8 @@ EXIT_ORDER = (4, 1, 5, 3)
 class Request:
     """One command line. `settings` maps flag names to the value of --set, None for --unset.
 
-    `address` and `units` are those of hosts.adopt.
+    `address` and `units` are those of hosts.adopt. `url`, `replay` and `load_options` are those of validate without a
+    host; the last are options of `python -m runbook.load repro` by their names there, without dashes.
     """
 
     action: str
@@ -65,6 +68,9 @@ class Request:
     file: str | None = None
     address: str | None = None
     units: tuple[str, ...] = ()
+    url: str | None = None
+    replay: str | None = None
+    load_options: Mapping[str, str] = field(default_factory=dict)
     directory: Path = field(default_factory=Path.cwd)
 
     @property
@@ -117,14 +123,26 @@ def view_of(request: Request) -> View:
 def _one(request: Request, name: str, view: View, listeners: Sequence[Listener]) -> dict[str, Any]:
     """One host, from its file to its document."""
     interrupt = Interrupt()
-    told = Run([*view.listeners(), *listeners], checkpoint=interrupt.checkpoint)
-    rollout_id = releases.new_id(utc_now())
-    try:
+
+    def page(told: Run, rollout_id: str) -> Story:
         with interrupt.listening(), _work(request, name, told, rollout_id, interrupt, view) as work:
             from runbook import pages
 
             story = pages.PAGES[request.action](work, request.options)
             _mirror(work, request, story)
+        return story
+
+    told = Run([*view.listeners(), *listeners], checkpoint=interrupt.checkpoint)
+    return document_of(request, name, view, told, page)
+
+
+def document_of(
+    request: Request, name: str, view: View, told: Run, page: Callable[[Run, str], Story]
+) -> dict[str, Any]:
+    """The document of a page, told with a new rollout id, whatever ended it; summed up on the view."""
+    rollout_id = new_id(utc_now())
+    try:
+        story = page(told, rollout_id)
     except (RunbookError, KeyboardInterrupt) as error:
         story = Story(request.action, name, rollout_id, told.steps, told.findings, error=error)
     except Exception as error:  # noqa: BLE001 - the one place: a defect of ours becomes exit 70, with its traceback kept
@@ -142,11 +160,11 @@ def _work(
     host = load_host(request, name, say=told.note)
     mode: Mode = "reading" if request.options.dry_run else MODES[request.action]
     ask = view.secret if view.interactive else None
-    # Importing the pages costs about as long as the host takes to answer: the two go side by side.
-    threading.Thread(target=importlib.import_module, args=("runbook.pages",), daemon=True).start()
     with contextlib.ExitStack() as stack:
         with told.step(f"connect {host.ssh.address}"):
             link = stack.enter_context(ssh.connect(host.ssh, accept_new=request.accept_new, ask=ask))
+            # Importing the pages costs about as long as the host takes to start the helper: the two go side by side.
+            threading.Thread(target=importlib.import_module, args=("runbook.pages",), daemon=True).start()
             wire = stack.enter_context(
                 link.open_wire(
                     mode,
@@ -159,7 +177,7 @@ def _work(
         yield Work(
             host=host,
             run=told,
-            wire=wire,
+            wire=TellingWire(wire, told.tell),
             tunnel=stack.enter_context(tunnel.Tunnel(link)),
             rollout=rollout_id,
             operator={"user": getpass.getuser(), "host": socket.gethostname(), "reason": request.reason},

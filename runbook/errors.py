@@ -11,6 +11,7 @@ RunbookError
 ├── ReleaseError 2               no such release, or one that may not be returned to
 ├── GateError 1                  a unit never got healthy, or crashed
 ├── MeasureError 3               a measurement could not be carried out
+│   └── LoadRefusedError 2       the load generator would not begin: wrong model, key or numbers
 ├── RollbackFailedError 4        a person is needed
 ├── LockedError 6                somebody else is at work on the host
 ├── UnreachableError 7           no connection, host key or login refused
@@ -109,6 +110,12 @@ class GateError(RunbookError):
 
 class MeasureError(RunbookError):
     exit_code = 3
+
+
+class LoadRefusedError(MeasureError):
+    """Nothing was loaded, since what was asked for makes no sense to the load generator or to the endpoint."""
+
+    exit_code = 2
 
 
 class RollbackFailedError(RunbookError):

@@ -2,23 +2,61 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
+import math
+import os
 import random
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
+from runbook.load.control import AUTOMATIC, Control, parse_control
 from runbook.load.options import Options
 from runbook.load.tokens import counter
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 class BadArgumentsError(ValueError):
     """The command line contradicts itself; one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A corruption run as asked for: its options, the key, its control arms, the file for raw streams."""
+
+    options: Options
+    api_key: str | None
+    control: Control | None
+    automatic: Control | None
+    streams: Path | None
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BadArgumentsError(message)
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """The arguments of `repro` read elsewhere than on its command line. Raises BadArgumentsError, one line."""
+    parser = _Parser(prog="repro", add_help=False, allow_abbrev=False)
+    add_arguments(parser)
+    return parser.parse_args(arguments)
+
+
+def asked_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Asked:
+    """What the command line asks for. Raises BadArgumentsError, NoTokenizerError, and ValueError for a control arm."""
+    return Asked(
+        options=options_of(args),
+        api_key=api_key(args.api_key_env, environ),
+        control=parse_control(args.control) if args.control else None,
+        automatic=None if args.no_control else parse_control(AUTOMATIC),
+        streams=args.streams,
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +145,18 @@ def options_of(args: argparse.Namespace) -> Options:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Numbers that contradict themselves or each other."""
+    """What contradicts itself or the rest, before anybody is asked anything."""
+    _check_numbers(args)
+    _expect(bool(args.model), "--model is required")
+    _expect(_is_http(args.base_url), f"--base-url: no http URL: {args.base_url}")
+    _expect(not (args.control and args.no_control), "--control and --no-control contradict each other")
+    if args.streams is not None:
+        folder = args.streams.absolute().parent
+        writable = folder.is_dir() and os.access(folder, os.W_OK) and not args.streams.is_dir()
+        _expect(writable, f"--streams: no file can be written at {args.streams}")
+
+
+def _check_numbers(args: argparse.Namespace) -> None:
     for name in ("sessions", "rounds", "rows", "max_tokens", "timeout", "waves"):
         _expect(
             getattr(args, name) > 0,
@@ -116,10 +165,16 @@ def _check(args: argparse.Namespace) -> None:
     for name in ("shared_prefix", "aborts", "min_concurrency"):
         share = getattr(args, name)
         _expect(0.0 <= share <= 1.0, f"--{name.replace('_', '-')} should be from 0 to 1, found {share}")
-    _expect(args.ctx >= 0, f"--ctx should not be below 0, found {args.ctx}")
-    _expect(bool(args.model), "--model is required")
-    _expect(args.concurrency is None or args.concurrency > 0, "--concurrency should be above 0")
-    _expect(_is_http(args.base_url), f"--base-url: no http URL: {args.base_url}")
+    for name in ("ctx", "soak", "max_infra"):
+        _expect(
+            getattr(args, name) >= 0,
+            f"--{name.replace('_', '-')} should not be below 0, found {getattr(args, name)}",
+        )
+    _expect(math.isfinite(args.timeout + args.soak), "--timeout and --soak should be finite")
+    at_once = args.sessions if args.concurrency is None else args.concurrency
+    _expect(
+        0 < at_once <= args.sessions, f"--concurrency should be from 1 to {args.sessions}, found {at_once}"
+    )
     least = args.rows * 6
     _expect(
         args.max_tokens >= least,
@@ -147,9 +202,11 @@ def _temperature(text: str) -> float | None:
     if text == "server":
         return None
     try:
-        return float(text)
+        temperature = float(text)
     except ValueError:
-        raise BadArgumentsError(f"--temperature should be a number or `server`, found {text!r}") from None
+        temperature = math.nan
+    _expect(0.0 <= temperature < math.inf, f"--temperature should be a number or `server`, found {text!r}")
+    return temperature
 
 
 def _extra_body(text: str) -> dict[str, Any]:

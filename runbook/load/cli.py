@@ -11,13 +11,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from runbook.load.arguments import add_arguments, api_key, options_of
-from runbook.load.control import AUTOMATIC, parse_control
+from runbook.load.arguments import add_arguments, asked_of
 from runbook.load.outcome import Outcome
 from runbook.load.preflight import PreflightFailed
-from runbook.load.replay import replay
+from runbook.load.replay import finding_of, replay
 from runbook.load.run import run_validation
-from runbook.load.verdict import counts, evidence
+from runbook.load.verdict import evidence
 
 if TYPE_CHECKING:
     import argparse
@@ -37,17 +36,12 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.replay:
             return _replay(args.replay)
-        options = options_of(args)
-        controls = {
-            "control": parse_control(args.control) if args.control else None,
-            "automatic": None if args.no_control else parse_control(AUTOMATIC),
-        }
-        key = api_key(args.api_key_env, os.environ)
+        asked = asked_of(args, os.environ)
     except (ValueError, OSError) as error:
         return _refuse(str(error), 2)
     say = teller(sys.stdout if args.jsonl else sys.stderr, jsonl=args.jsonl)
     try:
-        result = asyncio.run(run_validation(options, api_key=key, streams=args.streams, say=say, **controls))
+        result = asyncio.run(run_validation(asked, say))
     except PreflightFailed as refused:
         return _refuse(str(refused), refused.exit_code)
     except OSError as error:
@@ -81,11 +75,12 @@ def _show(result: SessionsResult, *, jsonl: bool) -> None:
 
 
 def _replay(path: Path) -> int:
-    """Exit 1 where a kept session is corrupt by today's rules, else 0."""
+    """The kept sessions by today's rules, one a line, and what they come to."""
     _, records = replay(path)
+    found = finding_of(records)
     _write(sys.stdout, *(json.dumps(evidence(record)) for record in records))
-    _write(sys.stdout, f"{len(records)} kept sessions: {json.dumps(counts(records))}")
-    return 1 if any(record.corrupt for record in records) else 0
+    _write(sys.stdout, f"{found.outcome}: {found.message}")
+    return _EXIT[found.outcome]
 
 
 def _refuse(message: str, code: int) -> int:

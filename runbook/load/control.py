@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from runbook.load.outcome import Finding, Outcome
+from runbook.load.outcome import Finding, Outcome, worst
 from runbook.load.statistics import fisher_greater
 from runbook.load.verdict import ALLOWED_SLIPS
 
@@ -57,8 +57,8 @@ def parse_control(text: str) -> Control:
 
 
 def needs_control(result: SessionsResult) -> bool:
-    """Whether only a control arm can tell copying errors from damage: more than one slip, nothing hard."""
-    return not result.corrupt and result.slips > ALLOWED_SLIPS
+    """Whether only a control arm can tell a model's habits from damage: copying or soft defects, nothing hard."""
+    return not result.corrupt and max(result.slips, result.soft) > ALLOWED_SLIPS
 
 
 def with_control(result: SessionsResult, control: SessionsResult) -> tuple[Finding, ...]:
@@ -66,6 +66,17 @@ def with_control(result: SessionsResult, control: SessionsResult) -> tuple[Findi
     others = tuple(finding for finding in result.findings if finding.check != "copying")
     copying = next(finding for finding in result.findings if finding.check == "copying")
     return (*others, _slips(result, control, copying), *_soft(result, control), _conclusive(control))
+
+
+def without_control(why: str) -> Finding:
+    """The arm was called for and could not be run."""
+    return Finding("control", Outcome.INCONCLUSIVE, f"no control arm: {why}")
+
+
+def concluded(result: SessionsResult, findings: tuple[Finding, ...]) -> SessionsResult:
+    """The same run with these findings, and the outcome that follows from them."""
+    outcome = worst(finding.outcome for finding in findings)
+    return dataclasses.replace(result, findings=findings, outcome=outcome)
 
 
 def arm(result: SessionsResult) -> dict[str, Any]:
@@ -80,6 +91,7 @@ def arm(result: SessionsResult) -> dict[str, Any]:
         "slips",
         "soft",
         "peak_concurrency",
+        "streams",
     )
     document = result.to_json()
     return {name: document[name] for name in kept}

@@ -11,9 +11,11 @@ from runbook.load.exchange import turns
 from runbook.load.judgement import judge_turn
 from runbook.load.nonces import Registry
 from runbook.load.options import Options
+from runbook.load.outcome import Finding, Outcome
 from runbook.load.story import Record, Story
 from runbook.load.streams import NoStreamFileError, read_streams
 from runbook.load.swarm import waves_of_scripts
+from runbook.load.verdict import counts, evidence, judged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,6 +40,15 @@ def replay(path: Path) -> tuple[Options, list[Record]]:
         return options, [_again(scripts[ones[0].session], ones, registry, options) for ones in sessions]
     except LookupError as error:
         raise NoStreamFileError(f"{path}: a session or turn that the run did not have: {error}") from error
+
+
+def finding_of(records: Sequence[Record]) -> Finding:
+    """What kept sessions come to. Clean ones were not kept: so this is no rate, and without a judged one no answer."""
+    corrupt = [record for record in records if record.corrupt]
+    message = f"{len(corrupt)} of {len(records)} kept sessions corrupt by today's rules, {counts(records)}"
+    clean = Outcome.PASS if judged(records) else Outcome.INCONCLUSIVE
+    outcome = Outcome.FAIL if corrupt else clean
+    return Finding("replay", outcome, message, {"sessions": [evidence(record) for record in records]})
 
 
 def judge_session(

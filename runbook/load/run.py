@@ -13,9 +13,8 @@ from runbook.load.bench.clienthealth import ClientHealth, HealthWatch
 from runbook.load.bench.senders import httpx_sender
 from runbook.load.bench.wire import target, wire_sender
 from runbook.load.client import open_client
-from runbook.load.control import arm, needs_control, with_control
-from runbook.load.outcome import worst
-from runbook.load.preflight import preflight, why_dead
+from runbook.load.control import arm, concluded, needs_control, with_control, without_control
+from runbook.load.preflight import PreflightFailed, preflight, why_dead
 from runbook.load.progress import report
 from runbook.load.servermetrics import ServerMetrics, sample
 from runbook.load.streams import StreamFile
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from runbook.load.control import Control
+    from runbook.load.arguments import Asked
     from runbook.load.options import Options
     from runbook.load.progress import Say
     from runbook.load.results import SessionsResult
@@ -39,29 +38,32 @@ STALL_S = 120.0
 """Silence inside a stream, or before its first byte, after which it counts as a time-out."""
 
 
-async def run_validation(
-    options: Options,
-    *,
-    api_key: str | None,
-    streams: Path | None,
-    say: Say,
-    control: Control | None = None,
-    automatic: Control | None = None,
-) -> SessionsResult:
-    """The sessions and their control arm: `control` always runs, `automatic` only where slips ask for it."""
-    result = await run_sessions(options, api_key=api_key, streams=streams, say=say)
-    chosen = control or (automatic if needs_control(result) else None)
+async def run_validation(asked: Asked, say: Say) -> SessionsResult:
+    """The sessions and their control arm: the one asked for, else the automatic one where copying errors call for it.
+
+    Raises PreflightFailed before any load.
+    """
+    if asked.control and asked.control.url:
+        await _reach(asked.control.applied(asked.options), asked.api_key)
+    result = await run_sessions(asked.options, api_key=asked.api_key, streams=asked.streams, say=say)
+    chosen = asked.control or (asked.automatic if needs_control(result) else None)
     if chosen is None or result.corrupt:
         return result
     say(f"control arm: the same sessions {chosen.text}")
-    other = await run_sessions(chosen.applied(options), api_key=api_key, streams=None, say=say)
-    found = with_control(result, other)
-    return dataclasses.replace(
-        result,
-        findings=found,
-        outcome=worst(finding.outcome for finding in found),
-        details={**result.details, "control": arm(other)},
-    )
+    try:
+        other = await run_sessions(
+            chosen.applied(asked.options), api_key=asked.api_key, streams=None, say=say
+        )
+    except PreflightFailed as gone:
+        return concluded(result, (*result.findings, without_control(str(gone))))
+    result = dataclasses.replace(result, details={**result.details, "control": arm(other)})
+    return concluded(result, with_control(result, other))
+
+
+async def _reach(options: Options, api_key: str | None) -> None:
+    """Raises PreflightFailed where a run could not begin."""
+    async with open_client(options.base_url, api_key=api_key, connections=1) as client:
+        await preflight(client, options)
 
 
 async def run_sessions(

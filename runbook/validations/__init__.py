@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runbook.bundle import load_argv, send_load
-from runbook.errors import MeasureError, RunbookError
+from runbook.errors import LoadRefusedError, MeasureError, RunbookError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +22,8 @@ POLL_S = 1.0
 STOP_GRACE_S = 5.0
 STDERR_LINES = 10
 STDERR_CHARACTERS = 16_384
+# How the load generator exits when it would not begin, and when nobody answered it.
+REFUSED, UNANSWERED = 2, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,10 @@ class Jobs:
             raise
 
     def load(self, args: Sequence[str], say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
-        """Run `runbook.load` on the host with `args`; the result document it printed. Raises MeasureError without one."""
+        """Run `runbook.load` on the host with `args`; the result document it printed.
+
+        Raises MeasureError without one, LoadRefusedError where it would not even begin.
+        """
         directory = send_load(self.wire, self.host.state)
         key = ["--api-key-env", "RUNBOOK_API_KEY"] if self.api_key else []
         results: list[dict[str, Any]] = []
@@ -78,11 +83,19 @@ class Jobs:
             keep=0,
         )
         if not results:
-            last = "\n".join(ended.stderr.splitlines()[-STDERR_LINES:]) or "(it printed nothing)"
-            raise MeasureError(
-                f"the load generator gave no result: {shlex.join(args)} ended with exit {ended.exit}\n{last}"
-            )
+            raise _without_result(args, ended)
         return results[-1]
+
+
+def _without_result(args: Sequence[str], ended: Ended) -> MeasureError:
+    """Why there is no result: the one line in which the load generator refuses, else all it said last."""
+    said = ended.stderr.splitlines()[-STDERR_LINES:]
+    if len(said) == 1 and ended.exit in (REFUSED, UNANSWERED):
+        return LoadRefusedError(said[0]) if ended.exit == REFUSED else MeasureError(said[0])
+    last = "\n".join(said) or "(it printed nothing)"
+    return MeasureError(
+        f"the load generator gave no result: {shlex.join(args)} ended with exit {ended.exit}\n{last}"
+    )
 
 
 def _take(line: str, say: Callable[[str, Mapping[str, Any]], None], results: list[dict[str, Any]]) -> None:

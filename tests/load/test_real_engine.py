@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from runbook.load.arguments import Asked
 from runbook.load.options import Options
 from runbook.load.outcome import Outcome
 from runbook.load.preflight import PreflightFailed
@@ -57,7 +58,8 @@ def run(engine: Any, streams: Path, **changes: Any) -> SessionsResult:
     options = Options(
         **{"base_url": server.listening_address, "model": model, "tag": "real", **sizes, **changes}
     )
-    return asyncio.run(run_validation(options, api_key=None, streams=streams / "s.gz", say=quiet))
+    asked = Asked(options, api_key=None, control=None, automatic=None, streams=streams / "s.gz")
+    return asyncio.run(run_validation(asked, quiet))
 
 
 def test_a_weak_model_is_inconclusive_and_not_corrupt(engine: Any, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from runbook.load.arguments import Asked
 from runbook.load.control import Control
 from runbook.load.options import Options
 from runbook.load.outcome import Outcome
@@ -58,8 +59,8 @@ async def validated(
     server: FaultServer, options: Options, streams: Path | None = None, **more: Any
 ) -> SessionsResult:
     options = replace(options, base_url=server.url)
-    key = more.pop("api_key", None)
-    return await run_validation(options, api_key=key, streams=streams, say=quiet, **more)
+    arms = {"api_key": None, "control": None, "automatic": None, **more}
+    return await run_validation(Asked(options, streams=streams, **arms), quiet)
 
 
 def run(
