@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 from typing import TYPE_CHECKING, Any
 
 from runbook.text import columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from runbook.validations.bench import Judged
 
@@ -49,16 +48,6 @@ def _verdict(row: Mapping[str, Any]) -> str:
     if row["verdict"] != "no regression" or row["low"] is None:
         return str(row["verdict"])
     return f"no regression beyond {max(0.0, 1 - row['low']):.1%}"
-
-
-def medians(bench: Mapping[str, Any] | None) -> dict[str, float]:
-    """Concurrency → median output tok/s of a bench result document."""
-    levels: Sequence[Mapping[str, Any]] = (bench or {}).get("levels") or ()
-    return {
-        str(level["concurrency"] or "max"): round(statistics.median(level["output_tok_s"]), 1)
-        for level in levels
-        if level.get("output_tok_s")
-    }
 
 
 def _figure(value: float | None) -> str:

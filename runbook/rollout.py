@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from runbook import flagtable, releases
 from runbook import plan as plans
 from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError
-from runbook.stages import before, deciding, files, restarting, telling
+from runbook.stages import before, deciding, files, restarting, standing, telling
 from runbook.story import Story
 from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import configuration, loading, waiting
@@ -110,7 +110,7 @@ def status(work: Work, options: Options) -> Story:
         seen = work.observe()
         plans.require_units(work.host, seen)
         story.release = seen.current
-        story.extra["status"] = telling.status(work.host, seen)
+        story.extra["status"] = standing.status(work, seen)
         work.run.show("status", story.extra["status"])
     return story
 

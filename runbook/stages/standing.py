@@ -1,0 +1,144 @@
+"""How a host stands: what runs and since when, what drifts, its release, its last rollout, and flags that expire."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+from typing import TYPE_CHECKING, Any
+
+from runbook import flagtable, releases
+from runbook.onhost.masking import mask
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runbook.flagtable import Row
+    from runbook.model import Flag, Host, Observation, Release, UnitState
+    from runbook.work import Work
+
+# A flag that expires within so many days is told of: time to ask its owner before a verify fails for it.
+EXPIRING_DAYS = 14
+# The youngest record is looked for in so much of the audit's end: a record with both benches is about 60 KB.
+TAIL_BYTES = 1 << 20
+_BEYOND = 1 << 62
+
+
+def status(work: Work, seen: Observation) -> dict[str, Any]:
+    """One host on one screen, JSON values only. `now` is the host's clock in epoch seconds, `since` too."""
+    here = releases.current(seen)
+    today = datetime.datetime.fromtimestamp(seen.now, datetime.UTC).date()
+    return {
+        "now": seen.now,
+        "units": [_unit(unit.role, seen.units[unit.name]) for unit in work.host.units],
+        "flags": flags(work.host, seen),
+        "edited": list(releases.edited_since(seen, here)) if here else [],
+        "current": here and _release(here, seen),
+        "last": last_rollout(work),
+        "expiring": expiring(work.host, today),
+        "inflight": seen.inflight,
+        "lock": seen.lock_holder,
+    }
+
+
+def flags(host: Host, seen: Observation) -> list[dict[str, Any]]:
+    """A row a flag and unit: wanted, in the file, running, the evidence; and who wants it, why and until when."""
+    return [_flag(row) for row in flagtable.rows(host, seen)]
+
+
+def _flag(row: Row) -> dict[str, Any]:
+    values = {"wanted": row.flag.value, "file": row.in_file, "running": row.running}
+    return {
+        "flag": row.flag.name,
+        "unit": row.unit.role,
+        **{key: value and mask(row.flag.name, value) for key, value in values.items()},
+        "evidence": row.running_kind,
+        "outcome": row.outcome.value,
+        "why": row.flag.why,
+        "owner": row.flag.owner,
+        "expires": row.flag.expires and row.flag.expires.isoformat(),
+    }
+
+
+def _unit(role: str, state: UnitState) -> dict[str, Any]:
+    properties = state.properties
+    return {
+        "role": role,
+        "unit": state.name,
+        "state": f"{properties.get('ActiveState')}/{properties.get('SubState')}",
+        "pid": state.main_pid,
+        "since": state.processes.started_at or None,
+        "restarts": int(properties.get("NRestarts") or 0),
+        "evidence": state.processes.kind,
+    }
+
+
+def _release(here: Release, seen: Observation) -> dict[str, Any]:
+    return {
+        "id": here.id,
+        "verdict": here.verdict,
+        "created": here.created,
+        "age": releases.age(here, seen.now),
+        "rollout": here.rollout or None,
+    }
+
+
+def last_rollout(work: Work) -> dict[str, Any] | None:
+    """The youngest record of the host's audit; None where there is none that can be read."""
+    for line in reversed(_tail(work).split(b"\n")):
+        record = _parsed(line)
+        if record is not None:
+            return _told(record)
+    return None
+
+
+def _tail(work: Work) -> bytes:
+    """The end of the chain, and not the whole of it: its size first, asked for beyond any end."""
+    size = work.wire.call("audit_read", state=work.host.state, offset=_BEYOND)["size"]
+    if not size:
+        return b""
+    offset = max(0, size - TAIL_BYTES)
+    return base64.b64decode(work.wire.call("audit_read", state=work.host.state, offset=offset)["b64"])
+
+
+def _parsed(line: bytes) -> Mapping[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _told(record: Mapping[str, Any]) -> dict[str, Any]:
+    operator = record.get("operator")
+    who = operator if isinstance(operator, dict) else {}
+    texts = {key: str(record.get(key) or "") for key in ("id", "action", "outcome", "ended")}
+    return {
+        **texts,
+        "exit_code": record.get("exit_code"),
+        "seq": record.get("seq"),
+        "who": who.get("who") or (f"{who['user']}@{who.get('host')}" if who.get("user") else ""),
+        "reason": str(record.get("reason") or who.get("reason") or ""),
+    }
+
+
+def expiring(host: Host, today: datetime.date) -> list[dict[str, Any]]:
+    """Flags that have expired or will within EXPIRING_DAYS; `days` are those left, below zero when it is past."""
+    return [
+        _expiring(flag, flag.expires, today)
+        for flag in host.flags
+        if flag.expires and _soon(flag.expires, today)
+    ]
+
+
+def _soon(expires: datetime.date, today: datetime.date) -> bool:
+    return (expires - today).days <= EXPIRING_DAYS
+
+
+def _expiring(flag: Flag, expires: datetime.date, today: datetime.date) -> dict[str, Any]:
+    return {
+        "flag": flag.name,
+        "expires": expires.isoformat(),
+        "days": (expires - today).days,
+        "owner": flag.owner,
+    }
