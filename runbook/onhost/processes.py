@@ -10,7 +10,7 @@ import os
 import time
 from dataclasses import asdict, dataclass, field
 
-from runbook.onhost import cgroups, command, environ
+from runbook.onhost import cgroups, command, commandline, environ
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, writing
 from runbook.onhost.units import named
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evidence:
-    """`kind` is environ, recorded or unknown; `pid` is who speaks, `started_at` seconds since the epoch."""
+    """`kind` is environ, recorded or unknown; `pid` is who speaks, `started_at` seconds since the epoch.
+
+    `argv` is its command line, empty where that is not known.
+    """
 
     kind: str
     pid: int = 0
@@ -33,6 +36,7 @@ class Evidence:
     environ: Mapping[str, str] = field(default_factory=dict)
     detail: str = ""
     pids: list[int] = field(default_factory=list)
+    argv: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,11 @@ class Look:
         """When a process started, in seconds since the epoch by the clock of now; 0 where unknown."""
         one = self.processes.get(pid)
         return self.booted_at + one.start_ticks / os.sysconf("SC_CLK_TCK") if one else 0.0
+
+
+def started_at(proc: str, one: cgroups.Process) -> float:
+    """When a process started, in seconds since the epoch by the clock of now."""
+    return booted_at(proc) + one.start_ticks / os.sysconf("SC_CLK_TCK")
 
 
 def booted_at(proc: str) -> float:
@@ -94,7 +103,8 @@ def _from_environ(
     found = environ.read(look.proc, pid)
     if found is None:
         return Evidence("unknown", detail=f"process {pid} ended while it was read", pids=pids)
-    return Evidence("environ", pid, look.started_at(pid), leaves.of(found), stand_in, pids)
+    argv = commandline.read(look.proc, pid)
+    return Evidence("environ", pid, look.started_at(pid), leaves.of(found), stand_in, pids, argv)
 
 
 def _from_record(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook.onhost import cgroups, environ, processes
+from runbook.onhost import cgroups, commandline, environ, processes
 from runbook.onhost.environ import Selection
 
 if TYPE_CHECKING:
@@ -188,3 +188,36 @@ def test_only_known_names_leave_and_secrets_are_masked() -> None:
 def test_names_a_script_assigns_are_found() -> None:
     script = b'export A=1 B="x"\nC=2 exec python x --opt=3\n# D=4\nif x; then E=5; fi\n(F=6)\n'
     assert {"A", "B", "C", "E", "F"} <= environ.assigned(script)
+
+
+@pytest.mark.parametrize(
+    ("cmdline", "want"),
+    [
+        (b"python\0-m\0serve\0--x\x001\0", ["python", "-m", "serve", "--x", "1"]),
+        (b"python\0--empty\0\0", ["python", "--empty", ""]),
+        (b"sglang::scheduler_TP0\0\0\0\0", []),
+        (b"sglang: a title with blanks\0", []),
+        (b"a title that reached its end", []),
+        (b"", []),
+        (b"python\0" + b"a" * 70_000 + b"\0", []),
+        (b"python\0--api-key\0sk-1\0--x=1\0", ["python", "--api-key", "***", "--x=1"]),
+        (b"python\0--hf_token=hf_1\0--tokenizer-path\0/m\0--max-total-tokens\x009\0",
+         ["python", "--hf_token=***", "--tokenizer-path", "/m", "--max-total-tokens", "9"]),
+        (b"env\0HF_TOKEN=hf_1\0K=1\0--url\0http://me:pw@host/\0", ["env", "HF_TOKEN=***", "K=1", "--url", "http://***@host/"]),
+        (b"python\0\xff\xfe\0", ["python", "\udcff\udcfe"]),
+    ],
+)  # fmt: skip
+def test_a_command_line_is_told_without_secrets_or_not_at_all(cmdline: bytes, want: list[str]) -> None:
+    assert commandline.parse(cmdline) == want
+
+
+def test_who_speaks_of_the_environment_speaks_of_the_command_line(proc: Proc) -> None:
+    proc.add(9, exe="bash").add(10, parent=9)
+    (proc.root / "9" / "cmdline").write_bytes(b"bash\0/serve.sh\0")
+    (proc.root / "10" / "cmdline").write_bytes(b"python\0--x\x001\0")
+    assert seen(proc, 9).argv == ["python", "--x", "1"]
+
+
+def test_without_a_command_line_file_there_is_no_command_line(proc: Proc) -> None:
+    proc.add(10)
+    assert seen(proc).argv == []
