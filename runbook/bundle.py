@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from runbook import usercache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _PACKAGE = Path(__file__).parent
 # The oldest date a zip can hold: an archive of the same contents is the same archive.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 PIECE_BYTES = 512 * 1024
-KEPT = 4  # archives in the cache
+KEPT = 4  # of each kind in the cache
 # httpx and what it imports, as top-level names; on Python 3.10 anyio needs the last two.
 NEEDS = (
     "httpx",
@@ -50,17 +50,20 @@ class LoadZip:
     content: bytes
 
 
-def helper_payload() -> bytes:
-    """The helper's modules as one zlib-compressed Python source that starts it."""
-    sources = {"runbook": "", **dict(_modules(_PACKAGE / "onhost", "runbook.onhost"))}
+def helper_payload(cache: Path | None = None) -> bytes:
+    """The helper's modules as one zlib-compressed Python source that starts it; kept like the archive of `load_zip`."""
+    return _kept("helper", "zlib", dict(_modules(_PACKAGE / "onhost", "runbook.onhost")), _start, cache)
+
+
+def _start(modules: Mapping[str, Path]) -> bytes:
+    sources = {"runbook": "", **{name: path.read_text(encoding="utf-8") for name, path in modules.items()}}
     bootstrap = sources.pop("runbook.onhost.bootstrap")
     return zlib.compress(f"{bootstrap}\n\nstart({sources!r})\n".encode(), 9)
 
 
-def _modules(directory: Path, package: str) -> Iterator[tuple[str, str]]:
+def _modules(directory: Path, package: str) -> Iterator[tuple[str, Path]]:
     for path in sorted(directory.glob("*.py")):
-        name = package if path.stem == "__init__" else f"{package}.{path.stem}"
-        yield name, path.read_text(encoding="utf-8")
+        yield package if path.stem == "__init__" else f"{package}.{path.stem}", path
 
 
 def load_zip(cache: Path | None = None) -> LoadZip:
@@ -68,18 +71,28 @@ def load_zip(cache: Path | None = None) -> LoadZip:
 
     `cache` is the directory that keeps it, by default the user's own.
     """
-    sources = dict(_load_sources())
-    path = (cache or usercache.directory()) / f"load-{_stamp(sources)}.zip"
+    content = _kept("load", "zip", dict(_load_sources()), pack, cache)
+    return LoadZip(hashlib.sha256(content).hexdigest(), content)
+
+
+def _kept(
+    what: str,
+    suffix: str,
+    sources: Mapping[str, Path],
+    build: Callable[[Mapping[str, Path]], bytes],
+    cache: Path | None,
+) -> bytes:
+    path = (cache or usercache.directory()) / f"{what}-{_stamp(sources)}.{suffix}"
     content = usercache.read(path)
     if content is None:
-        content = pack(sources)
+        content = build(sources)
         usercache.keep(path, content, most=KEPT)
-    return LoadZip(hashlib.sha256(content).hexdigest(), content)
+    return content
 
 
 def pack(sources: Mapping[str, Path]) -> bytes:
     """A zip of these files by archive name: equal contents give equal bytes."""
-    import zipfile  # with its compressors it costs more than the helper's payload, which every run needs
+    import zipfile  # with its compressors; most runs find the archive kept
 
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
@@ -119,10 +132,10 @@ def _tree(directory: Path, name: str) -> Iterator[tuple[str, Path]]:
 
 
 def _stamp(sources: Mapping[str, Path]) -> str:
-    """A digest of names, sizes and times: enough to know whether a kept archive is still the right one."""
+    """A digest of names, sizes and times, ours among them: whether what is kept is still the right one."""
     lines = (
         f"{name} {path} {path.stat().st_size} {path.stat().st_mtime_ns}"
-        for name, path in sorted(sources.items())
+        for name, path in sorted({**sources, "": Path(__file__)}.items())
     )
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import hashlib
-import secrets
+import statistics
 from typing import TYPE_CHECKING, Any
 
 from runbook.errors import ReleaseError
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 
     from runbook.model import FileState, Host, Observation
     from runbook.plan import Environment
-
-
-def new_id(now: datetime.datetime) -> str:
-    """A release or rollout id that sorts by time: `20261130T031649-5f3a`."""
-    return f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
 
 
 def manifest(
@@ -170,9 +165,21 @@ def table(seen: Observation) -> list[dict[str, Any]]:
             "age": age(release, seen.now),
             "parent": release.parent,
             "corrupt": {run["name"]: f"{run['corrupt']}/{run['sessions']}" for run in release.validations},
+            "upper_95": {run["name"]: run["upper_95"] for run in release.validations},
+            "tok_s": _rates(release.bench),
         }
         for release in newest_first
     ]
+
+
+def _rates(bench: Mapping[str, Any] | None) -> dict[str, float]:
+    """Concurrency → median output tok/s of a release's bench; 0 stands for no limit."""
+    levels = (bench or {}).get("levels") or ()
+    return {
+        str(level["concurrency"]): round(statistics.median(level["output_tok_s"]), 1)
+        for level in levels
+        if level.get("output_tok_s")
+    }
 
 
 def age(release: Release, now: float) -> str:

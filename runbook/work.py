@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import secrets
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 def utc_now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
+
+
+def new_id(now: datetime.datetime) -> str:
+    """A release or rollout id that sorts by time: `20261130T031649-5f3a`."""
+    return f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
 
 
 @dataclass(frozen=True, slots=True)

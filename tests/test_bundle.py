@@ -23,9 +23,9 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> bundle.LoadZip:
     return bundle.load_zip(tmp_path_factory.mktemp("cache"))
 
 
-def test_the_payload_is_the_same_each_time_and_ends_by_starting_itself() -> None:
-    payload = bundle.helper_payload()
-    assert payload == bundle.helper_payload()
+def test_the_payload_is_the_same_each_time_and_ends_by_starting_itself(tmp_path: Path) -> None:
+    payload = bundle.helper_payload(tmp_path / "once")
+    assert payload == bundle.helper_payload(tmp_path / "again")
     source = zlib.decompress(payload).decode()
     assert source.rstrip().endswith("})")
     assert "\n\nstart({'runbook': '', 'runbook.onhost': " in source

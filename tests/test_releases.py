@@ -36,13 +36,6 @@ def chain(**fields: Any) -> Observation:
     )
 
 
-def test_ids_sort_by_time() -> None:
-    first = releases.new_id(datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC))
-    second = releases.new_id(datetime.datetime(2026, 1, 2, 3, 4, 6, tzinfo=datetime.UTC))
-    assert first.startswith("20260102T030405-")
-    assert first < second
-
-
 def test_a_manifest_reads_back_as_the_release_it_was_made_from() -> None:
     now = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
     document = releases.manifest(

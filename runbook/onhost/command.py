@@ -21,22 +21,35 @@ def run(argv: Sequence[str], *, timeout_s: float = 30.0, expect: Sequence[int] =
 
     Refusal `missing` where there is no such program, `failed` with command, exit code and last lines otherwise.
     """
-    try:
-        done = subprocess.run(
-            list(argv),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout_s,
-            env=_environment(),
-            check=False,
-        )
-    except FileNotFoundError:
-        raise Refusal("missing", f"no program {argv[0]} on this host", {"command": list(argv)}) from None
-    except subprocess.TimeoutExpired:
-        raise _failed(argv, None, f"no answer within {timeout_s:.0f} s") from None
-    if done.returncode not in expect:
-        raise _failed(argv, done.returncode, _text(done.stderr or done.stdout))
-    return _text(done.stdout)
+    return Running(argv).text(timeout_s=timeout_s, expect=expect)
+
+
+class Running:
+    """A program on its way: what else there is to ask can be asked meanwhile."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._argv = list(argv)
+        pipe, env = subprocess.PIPE, _environment()
+        try:
+            self._process = subprocess.Popen(
+                self._argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=env
+            )
+        except FileNotFoundError:
+            self._process = None
+
+    def text(self, *, timeout_s: float = 30.0, expect: Sequence[int] = (0,)) -> str:
+        """Its standard output once it has ended, at most `timeout_s` from now; refusals as of `run`."""
+        if self._process is None:
+            raise Refusal("missing", f"no program {self._argv[0]} on this host", {"command": self._argv})
+        with self._process as process:
+            try:
+                out, err = process.communicate(timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise _failed(self._argv, None, f"no answer within {timeout_s:.0f} s") from None
+        if process.returncode not in expect:
+            raise _failed(self._argv, process.returncode, _text(err or out))
+        return _text(out)
 
 
 def _environment() -> dict[str, str]:

@@ -69,10 +69,15 @@ def _look(path: str) -> dict[str, Any]:
     return found
 
 
-def manager(leaves: Selection) -> dict[str, Any]:
-    """The environment systemd's manager hands to every unit, as far as it may leave the host."""
+def ask_manager() -> command.Running:
+    """Ask systemd's manager for the environment it hands to every unit."""
+    return command.Running(["systemctl", "show-environment", "--no-pager"])
+
+
+def manager(asked: command.Running, leaves: Selection) -> dict[str, Any]:
+    """The manager's answer, as far as it may leave the host."""
     try:
-        text = command.run(["systemctl", "show-environment", "--no-pager"])
+        text = asked.text()
     except Refusal as refusal:
         return {"environ": {}, "error": refusal.message}
     lines = (line.partition("=") for line in text.splitlines())

@@ -34,13 +34,14 @@ def observe(
 ) -> dict[str, Any]:
     looks = {path: _file(path) for path in files}
     leaves = environ.Selection(frozenset(names), _assigned(looks.values()), tuple(patterns))
+    asked = feeds.ask_manager() if units else None
     shown = systemd.show(units)
     return {
         "facts": facts(session.proc),
         "now": time.time(),
         "files": looks,
         "feeds": feeds.of_units(shown, looks),
-        "manager": feeds.manager(leaves) if units else {"environ": {}, "error": None},
+        "manager": feeds.manager(asked, leaves) if asked else {"environ": {}, "error": None},
         "units": _units(session.proc, state, shown, leaves),
         "disk": disk([state, *(look["real_path"] for look in looks.values())]),
         "state": releases.summary(state),

@@ -5,15 +5,15 @@ Importing this costs nothing; paramiko and Fabric are loaded by the first `conne
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from runbook.ssh.inprocess import InProcessWire
 from runbook.ssh.wire import Mode, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runbook.model import SshTarget
+    from runbook.ssh.inprocess import InProcessWire
     from runbook.ssh.link import Link
 
 __all__ = ["InProcessWire", "Mode", "Wire", "connect"]
@@ -34,3 +34,12 @@ def connect(
     from runbook.ssh import link
 
     return link.connect(target, accept_new=accept_new, ask=ask, timeout_s=timeout_s)
+
+
+def __getattr__(name: str) -> Any:
+    """InProcessWire is loaded when asked for: it brings the helper's own modules along."""
+    if name != "InProcessWire":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from runbook.ssh.inprocess import InProcessWire
+
+    return InProcessWire

@@ -166,7 +166,7 @@ class RemoteWire:
             return
 
     def close(self) -> None:
-        """End the helper; returns when it and all it started are gone, which also frees the lock."""
+        """End the helper; of a wire that runs or writes, returns when all it started is gone and the lock free."""
         if self._lost is None:
             self._lose("it was closed")
             self._say_goodbye()
@@ -179,7 +179,8 @@ class RemoteWire:
             self._channel.shutdown_write()
         except BROKEN:
             return
-        self._channel.status_event.wait(_GOODBYE_S)
+        if self.mode != "reading":  # a reading helper leaves nothing to wait for
+            self._channel.status_event.wait(_GOODBYE_S)
 
     def __enter__(self) -> RemoteWire:
         return self

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from runbook import plan as plans
 from runbook import releases
 from runbook.observation import release as parse_release
+from runbook.work import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +88,7 @@ def _save(
 ) -> Release:
     now = work.now()
     document = releases.manifest(
-        releases.new_id(now),
+        new_id(now),
         created=now,
         parent=parent,
         verdict=verdict,
