@@ -91,6 +91,11 @@ class FakeHost:
     exec_starts: dict[str, str] = field(default_factory=dict)
     chat: Callable[[], Response] | None = None
     pages: dict[str, bytes] = field(default_factory=dict)
+    listeners: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    gpus: dict[str, Any] = field(
+        default_factory=lambda: {"gpus": [], "processes": [], "detail": "no nvidia-smi"}
+    )
+    log: str = "Main process exited, code=exited, status=1/FAILURE"
 
     def __post_init__(self) -> None:
         self.files = dict.fromkeys(self.host.scripts, script(**{TOPK: "0"})) | self.files
@@ -177,10 +182,13 @@ class FakeHost:
         }  # fmt: skip
 
     def _listening(self, ports: list[int]) -> dict[str, Any]:
-        return {str(port): [] for port in ports}
+        return {str(port): self.listeners.get(port, []) for port in ports}
+
+    def _gpus(self) -> dict[str, Any]:
+        return self.gpus
 
     def _journal(self, unit: str, **_: Any) -> dict[str, str]:
-        return {"text": f"{unit}: Main process exited, code=exited, status=1/FAILURE"}
+        return {"text": f"{unit}: {self.log}"}
 
     def _lock(self, state: str, holder: Mapping[str, Any]) -> dict[str, Any]:
         if self.lock:

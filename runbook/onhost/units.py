@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 from runbook.onhost import command
 from runbook.onhost.calls import Refusal, reading, writing
@@ -104,8 +105,9 @@ def unit_restart(session: Session, unit: str) -> dict[str, Any]:
     failed = properties.get("ActiveState") == "failed"
     if failed:  # or its start limit would refuse the start
         _verb("reset-failed", unit)
+    asked_at = time.time()
     _verb("restart", unit, "--no-block")
-    return {"before": int(properties.get("MainPID") or 0), "reset": failed}
+    return {"before": int(properties.get("MainPID") or 0), "reset": failed, "at": asked_at}
 
 
 @writing

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from runbook.probes import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_SPANS_S = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
 def judge(properties: Mapping[str, str]) -> Sample:
@@ -34,6 +37,22 @@ def judge(properties: Mapping[str, str]) -> Sample:
     if active == "inactive":
         return Sample(False, f"unit is {seen} ({result})", final=True)
     return Sample(False, seen)
+
+
+def stopping(properties: Mapping[str, str], waited_s: float) -> Sample | None:
+    """A unit that is still on its way down, with how long it may take: `stopping 41 s of 90 s`; None where it is not."""
+    if properties.get("ActiveState") != "deactivating":
+        return None
+    limit_s = span_s(properties.get("TimeoutStopUSec", ""))
+    of = f" of {limit_s:.0f} s" if limit_s else ""
+    return Sample(False, f"stopping {waited_s:.0f} s{of} ({properties.get('SubState')})")
+
+
+def span_s(text: str) -> float | None:
+    """Seconds of a time span as `systemctl show` prints it, `1min 30s`; None for `infinity` and what is none."""
+    parts = [re.fullmatch(r"(\d+(?:\.\d+)?)(d|h|min|s|ms|us)", word) for word in text.split()]
+    known = [float(part[1]) * _SPANS_S[part[2]] for part in parts if part]
+    return sum(known) if known and len(known) == len(parts) else None
 
 
 def crashed(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:

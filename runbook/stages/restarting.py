@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from runbook.errors import (
-    GateError,
-)
+from runbook.errors import GateError
 from runbook.probes import unit
+from runbook.stages import holders
 from runbook.verdict import Finding, Outcome
 from runbook.verify import waiting
 
@@ -41,24 +39,17 @@ def _restart_one(work: Work, item: Restart, wanted: plans.Environment) -> None:
             found = _hold(work, unit.name) or found
         step.outcome, step.detail = found.outcome, found.message
     if found.outcome is not Outcome.PASS:
-        told = "; ".join((found.message, *_holders(work, unit)))
-        raise GateError(f"{item.unit}: {told}", excerpt=waiting.journal(work, item.unit))
+        raise _failed(work, unit, found, answer.get("at"))
     pid = int(work.wire.call("units", units=[unit.name])[unit.name].get("MainPID") or 0)
     known = {name: value for name, value in wanted.items() if value is not None}
     work.wire.call("record_start", state=work.host.state, unit=item.unit, pid=pid, environ=known)
 
 
-def _holders(work: Work, unit_: Unit) -> list[str]:
-    """Who else holds the port the unit wants; an orphan of an earlier start may, long after its unit forgot it."""
-    port = urlsplit(unit_.health or unit_.url or "").port
-    if port is None:
-        return []
-    found = work.wire.call("listening", ports=[port])[str(port)]
-    return [
-        f"port {port} is held by pid {one['pid']} of {one['unit'] or 'no unit'}: {one['cmdline']}"
-        for one in found
-        if one["unit"] != unit_.name
-    ]
+def _failed(work: Work, unit_: Unit, found: Finding, at: float | None) -> GateError:
+    """Why a unit did not come up: its state, who stands in its way, and what it logged since it was told to start."""
+    excerpt = waiting.journal(work, unit_.name, since=at)
+    told = (found.message, *holders.of_failed(work, holders.Start(unit_, at or 0.0, excerpt)))
+    return GateError(f"{unit_.name}: {'; '.join(told)}", excerpt=excerpt)
 
 
 def _hold(work: Work, name: str) -> Any:

@@ -29,13 +29,13 @@ def wait_up(work: Work, unit_: Unit, step: Step, *, replaced_pid: int = 0) -> Fi
     """
     budget = work.host.wait.health
     first = work.wire.call("units", units=[unit_.name])[unit_.name] if not replaced_pid else {}
-    inactive = 0
+    inactive, began = 0, work.clock()
 
     def ask() -> Sample:
         nonlocal inactive
         work.checkpoint()
         properties = work.wire.call("units", units=[unit_.name])[unit_.name]
-        sample = _up(properties, replaced_pid, first)
+        sample = unit.stopping(properties, work.clock() - began) or _up(properties, replaced_pid, first)
         # A restart may pass through inactive/dead; seen twice in a row it is where the unit stays.
         inactive = inactive + 1 if properties.get("ActiveState") == "inactive" else 0
         if inactive == 1:
@@ -103,6 +103,6 @@ class Watch:
                 raise GateError(f"{name} crashed: {crash}", excerpt=journal(work, name))
 
 
-def journal(work: Work, name: str, lines: int = JOURNAL_LINES) -> str:
-    """The last lines of a unit's journal."""
-    return str(work.wire.call("journal", unit=name, lines=lines, since=None, grep=None)["text"])
+def journal(work: Work, name: str, *, since: float | None = None) -> str:
+    """The last lines of a unit's journal; `since` (the host's clock) leaves out those of earlier starts."""
+    return str(work.wire.call("journal", unit=name, lines=JOURNAL_LINES, since=since, grep=None)["text"])

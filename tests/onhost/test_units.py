@@ -80,7 +80,10 @@ def test_a_restart_does_not_wait_and_tells_the_old_main_pid(
     writing: InProcessWire, systemd: FakeSystemd
 ) -> None:
     systemd.shows(RUNNING)
-    assert writing.call("unit_restart", unit="a.service") == {"before": 4711, "reset": False}
+    asked_at = time.time()
+    answer = writing.call("unit_restart", unit="a.service")
+    assert (answer["before"], answer["reset"]) == (4711, False)
+    assert asked_at <= answer["at"] <= time.time()
     assert systemd.asked[-1] == "C systemctl restart --no-block -- a.service"
 
 

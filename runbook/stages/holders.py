@@ -1,0 +1,83 @@
+"""Who holds what a unit needs to start: its port, or the memory of the GPUs.
+
+After a SIGKILL of the parent SGLang's schedulers are re-parented to PID 1 and keep both (sglang#23627): no unit knows
+of them, and every start fails until somebody ends them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from runbook.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from runbook.model import Unit
+    from runbook.work import Work
+
+_FULL_GPU = re.compile(
+    r"out of memory|not enough memory|cuda error 2\b|mem_fraction|gpu memory", re.IGNORECASE
+)
+_NAMED = 8  # holders in one message
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One start of a unit: when it was asked for, by the host's clock (0: not known), and what its journal says."""
+
+    unit: Unit
+    at: float = 0.0
+    journal: str = ""
+
+    def is_own(self, holder: Mapping[str, Any]) -> bool:
+        """Does a process belong to this very start? What an earlier one left in the unit's control group does not."""
+        return holder["unit"] == self.unit.name and not 0 < holder["started_at"] < self.at - 1.0
+
+
+def of_failed(work: Work, start: Start) -> list[str]:
+    """A sentence for each process that stands in the way of a start that failed."""
+    found = [*_of_port(work, start), *_of_gpus(work, start)]
+    more = len(found) - _NAMED
+    return found[:_NAMED] + ([f"and {more} more"] if more > 0 else [])
+
+
+def _of_port(work: Work, start: Start) -> list[str]:
+    port = urlsplit(start.unit.health or start.unit.url or "").port
+    if port is None:
+        return []
+    found = work.wire.call("listening", ports=[port])[str(port)]
+    return [f"port {port} is held by {named(one)}" for one in found if not start.is_own(one)]
+
+
+def _of_gpus(work: Work, start: Start) -> list[str]:
+    """Holders of GPU memory: all but the unit itself where its journal speaks of memory, else only those of no unit."""
+    found = work.wire.call("gpus")
+    others = [one for one in found["processes"] if not start.is_own(one)]
+    if not _FULL_GPU.search(start.journal):
+        others = [one for one in others if is_orphan(one, start.unit)]
+    return [*_full(found["gpus"] if others else ()), *(_memory(one) for one in others)]
+
+
+def _full(gpus: Iterable[Mapping[str, Any]]) -> list[str]:
+    used = [f"{one['index']}: {one['memory_used_mib']} of {one['memory_total_mib']} MiB" for one in gpus]
+    return [f"GPU memory in use: {', '.join(used)}"] if used else []
+
+
+def _memory(one: Mapping[str, Any]) -> str:
+    return f"{one['memory_used_mib']} MiB of GPU memory are held by {named(one)}"
+
+
+def is_orphan(holder: Mapping[str, Any], unit: Unit) -> bool:
+    """A process no unit speaks for: in no unit, or left in this one's control group and handed to PID 1."""
+    return holder["unit"] is None or (holder["unit"] == unit.name and holder["parent"] == 1)
+
+
+def named(holder: Mapping[str, Any]) -> str:
+    """A process for people: pid, unit, command."""
+    orphan = ", an orphan (its parent is PID 1)" if holder["parent"] == 1 and holder["unit"] is None else ""
+    command = one_line(holder["cmdline"], 160) or "(it shows no command line)"
+    return f"pid {holder['pid']} of {holder['unit'] or 'no unit'}{orphan}: {command}"

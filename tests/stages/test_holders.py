@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runbook.stages import holders
+from tests.building import UNITS
+from tests.fakehost import FakeHost
+from tests.test_rollout import work_on
+
+DECODE = UNITS[1]
+GPU = {"index": 0, "name": "H200", "driver": "570", "memory_used_mib": 139_000, "memory_total_mib": 143_771}
+
+
+def holder(
+    pid: int, unit: str | None, *, parent: int = 1, started_at: float = 100.0, **more: Any
+) -> dict[str, Any]:
+    return {
+        "pid": pid, "unit": unit, "parent": parent, "started_at": started_at,
+        "cmdline": "sglang::scheduler_TP0", "memory_used_mib": 70_000, **more,
+    }  # fmt: skip
+
+
+def told(fake: FakeHost, *, journal: str = "", at: float = 200.0) -> list[str]:
+    return holders.of_failed(work_on(fake), holders.Start(DECODE, at, journal))
+
+
+def test_nobody_in_the_way_says_nothing() -> None:
+    assert told(FakeHost()) == []
+
+
+def test_an_orphan_on_the_port_is_named_with_its_command() -> None:
+    assert told(FakeHost(listeners={30002: [holder(7, None)]})) == [
+        "port 30002 is held by pid 7 of no unit, an orphan (its parent is PID 1): sglang::scheduler_TP0"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("started_at", "held"),
+    [(250.0, False), (100.0, True), (0.0, False)],
+    ids=["this start's own", "an earlier start's", "unknown"],
+)
+def test_only_what_an_earlier_start_left_in_the_units_own_group_is_in_the_way(
+    started_at: float, held: bool
+) -> None:
+    fake = FakeHost(listeners={30002: [holder(7, DECODE.name, started_at=started_at)]})
+    assert bool(told(fake)) == held
+
+
+def full(*processes: dict[str, Any]) -> FakeHost:
+    return FakeHost(gpus={"gpus": [GPU], "processes": list(processes), "detail": ""})
+
+
+def test_a_full_gpu_names_everybody_else_on_it_when_the_journal_speaks_of_memory() -> None:
+    fake = full(holder(7, "other.service", parent=3), holder(8, DECODE.name, started_at=300.0))
+    assert told(fake, journal="torch.OutOfMemoryError: CUDA out of memory. Tried …") == [
+        "GPU memory in use: 0: 139000 of 143771 MiB",
+        "70000 MiB of GPU memory are held by pid 7 of other.service: sglang::scheduler_TP0",
+    ]
+
+
+def test_without_a_word_of_memory_only_orphans_on_the_gpu_are_named() -> None:
+    fake = full(holder(7, "other.service", parent=3), holder(9, None))
+    assert [line for line in told(fake, journal="no such file") if "held by" in line] == [
+        "70000 MiB of GPU memory are held by pid 9 of no unit, an orphan (its parent is PID 1): sglang::scheduler_TP0"
+    ]
+
+
+def test_a_command_line_is_data_and_a_crowd_is_cut() -> None:
+    crowd = [holder(pid, None, cmdline="x\x1b[2J\n" * 500) for pid in range(40)]
+    lines = told(full(*crowd))
+    assert lines[-1] == "and 33 more"
+    assert all("\x1b" not in line and "\n" not in line and len(line) < 300 for line in lines)
