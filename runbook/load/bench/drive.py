@@ -65,15 +65,21 @@ async def drive(
         ready = first.pop(index, None)
         return ready or settings.workload.body(prompts.prompt(f"{share.label}/{index}"))
 
-    # The first wave goes out at one moment: making its prompts then would delay its last request.
     first: dict[int, dict[str, Any]] = {}
-    first |= {index: body(index) for index in range(share.concurrency)}
+    first |= {index: body(index) for index in range(_ahead(prompts, share))}
     watch = HealthWatch(asyncio.get_running_loop())
     async with sending(client, settings, body, ahead=share.concurrency) as send:
         await asyncio.sleep(max(0.0, begin - time.perf_counter()))
         with watch.watching():
             await _send(send, share, streams, f"{settings.seed}/{share.label}")
     return watch.health()
+
+
+def _ahead(prompts: Prompts, share: Share) -> int:
+    """How many prompts are made before the load. The first wave goes out at one moment: making its prompts then would
+    delay its last request. A tokenizer takes a millisecond a prompt, so with one all of them are, where their number is known.
+    """
+    return max(share.concurrency, share.requests) if prompts.exact else share.concurrency
 
 
 def drive_process(

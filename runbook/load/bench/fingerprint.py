@@ -29,6 +29,7 @@ def fingerprint(workload: Workload, server: Mapping[str, Any]) -> dict[str, Any]
         "concurrency": list(workload.concurrencies),
         "request_rate": workload.request_rate,
         "extra_body": dict(workload.extra_body),
+        **({} if workload.ignore_eos else {"ignore_eos": False}),
         "server": dict(server),
         "client": CLIENT,
     }

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from runbook.load.bench.settings import Settings
 from runbook.load.bench.slo import Slo
+from runbook.load.bench.tokenizer import TokenizerFile
 from runbook.load.bench.workload import UNCAPPED, Workload
+from runbook.load.tokens import NoTokenizerError
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _CONCURRENCY = "1,8,32,64,80"
+_MOST = {"repeats": 1_000, "processes": 256, "random_input_len": 1_000_000, "random_output_len": 1_000_000}
+_MOST_CONCURRENCY = 10_000
 _POSITIVE = (
     "random_input_len", "random_output_len", "repeats", "num_prompts", "processes", "budget", "duration", "timeout",
 )  # fmt: skip
@@ -37,6 +41,8 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--slo", {"default": "", "metavar": "ttft=MS,tpot=MS", "help": "limits for goodput"}),
     ("--extra-body", {"default": "{}", "metavar": "JSON", "help": "added to every request"}),
     ("--metrics-url", {"action": "append", "metavar": "URL", "help": "of a server that generates (default BASE/metrics)"}),
+    ("--server-url", {"metavar": "URL", "help": "whose /server_info says what is measured (default BASE)"}),
+    ("--tokenizer", {"metavar": "FILE", "help": "tokenizer.json that makes input lengths exact (default: an estimate)"}),
     ("--api-key-env", {"metavar": "NAME", "help": "variable that holds the API key"}),
     ("--timeout", {"type": float, "default": 600.0, "metavar": "SECONDS", "help": "for one request"}),
     ("--client-cpu", {"type": float, "default": 0.8, "metavar": "SHARE", "help": "of a core, above it the client is the limit"}),
@@ -58,6 +64,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `bench`."""
     for name, how in _OPTIONS:
         parser.add_argument(name, **how)
+
+
+def settings_from(words: Sequence[str], environ: Mapping[str, str]) -> Settings:
+    """The settings of a command line that is not yet parsed, such as a task's. Raises BadArguments."""
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    add_arguments(parser)
+    return settings_of(parser.parse_args(words), environ)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises where argparse would print its usage and leave."""
+
+    def error(self, message: str) -> NoReturn:
+        raise BadArguments(
+            message.removeprefix("argument ").replace("expected one argument", "wants a value")
+        )
 
 
 def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
@@ -82,10 +104,12 @@ def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Setting
         slo=_slo(args.slo),
         api_key=_api_key(args.api_key_env, environ),
         metrics_urls=tuple(args.metrics_url or ["/metrics"]),
+        server_url=args.server_url or "",
         deadline_s=args.timeout,
         max_cpu=args.client_cpu,
         max_lag=args.client_lag,
         processes=args.processes,
+        count_tokens=_tokenizer(args.tokenizer),
     )
 
 
@@ -95,9 +119,16 @@ def _check(args: argparse.Namespace) -> None:
         f"--base-url: should be http://HOST[:PORT] or https://…, found {args.base_url!r}",
     )
     _expect(args.request_rate > 0, f"--request-rate: should be above 0, found {args.request_rate}")
+    for url in filter(None, [args.server_url, *(args.metrics_url or [])]):
+        _expect(_is_url(url) or url.startswith("/"), f"should be a URL or a path, found {url!r}")
     for name in _POSITIVE:
         value = getattr(args, name)
-        _expect(value is None or value > 0, f"--{name.replace('_', '-')}: should be above 0, found {value}")
+        # Not `<= 0`: nan is above nothing. Nor does a bench without end make sense.
+        good = value is None or 0 < value < math.inf
+        _expect(good, f"--{name.replace('_', '-')}: should be above 0, found {value}")
+    for name, most in _MOST.items():
+        value = getattr(args, name)
+        _expect(value <= most, f"--{name.replace('_', '-')}: should be at most {most}, found {value}")
 
 
 def _levels(listed: str | None, cap: int | None, rate: float | None) -> tuple[int, ...]:
@@ -111,7 +142,8 @@ def _levels(listed: str | None, cap: int | None, rate: float | None) -> tuple[in
         raise BadArguments(
             f"--concurrency: should be whole numbers parted by commas, found {text!r}"
         ) from None
-    _expect(min(levels) > 0, f"--concurrency: should be above 0, found {text}")
+    good = min(levels) > 0 and max(levels) <= _MOST_CONCURRENCY
+    _expect(good, f"--concurrency: should be above 0 and at most {_MOST_CONCURRENCY}, found {text}")
     return levels
 
 
@@ -129,6 +161,17 @@ def _slo(text: str) -> Slo | None:
         return Slo.parse(text) if text else None
     except ValueError as error:
         raise BadArguments(str(error)) from None
+
+
+def _tokenizer(path: str | None) -> TokenizerFile | None:
+    if path is None:
+        return None
+    found = TokenizerFile(path)
+    try:
+        found("one text, to see that it counts at all")
+    except NoTokenizerError as error:
+        raise BadArguments(str(error)) from None
+    return found
 
 
 def _api_key(name: str | None, environ: Mapping[str, str]) -> str | None:

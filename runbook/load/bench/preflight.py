@@ -13,9 +13,11 @@ from runbook.load.bench.server import served_models
 if TYPE_CHECKING:
     import httpx
 
+    from runbook.load.bench.request import RequestRecord
     from runbook.load.bench.settings import Settings
 
 _DEADLINE_S = 60.0
+_REFUSED = ("http 400", "http 422")
 _BUSY = ("http 408", "http 429")
 
 
@@ -27,13 +29,17 @@ class PreflightFailed(Exception):
         super().__init__(message)
 
 
-async def preflight(client: httpx.AsyncClient, settings: Settings) -> None:
-    """Ask for two tokens, the way the load will ask. Raises PreflightFailed."""
-    body = {**settings.workload.body("Say yes."), "max_tokens": 2}
-    raw = RawStream(0)
-    async with sending(client, replace(settings, deadline_s=_DEADLINE_S), lambda _: body, ahead=1) as send:
-        await send(raw)
-    asked = record(raw)
+async def preflight(client: httpx.AsyncClient, settings: Settings) -> Settings:
+    """Ask for two tokens, the way the load will ask; the settings the server takes. Raises PreflightFailed.
+
+    A server that knows no `ignore_eos` and refuses what it does not know is asked without it.
+    """
+    asked = await _ask(client, settings)
+    if asked.failure in _REFUSED and settings.workload.ignore_eos:
+        without = replace(settings, workload=replace(settings.workload, ignore_eos=False))
+        again = await _ask(client, without)
+        if again.ok or again.failure == "empty":
+            asked, settings = again, without
     if not asked.ok and asked.failure != "empty":  # two tokens may well be invisible ones
         raise refusal(settings, asked.failure, asked.detail)
     served = await served_models(client)
@@ -42,6 +48,15 @@ async def preflight(client: httpx.AsyncClient, settings: Settings) -> None:
         raise PreflightFailed(
             f"{settings.base_url} serves {names}; asked for --model {settings.workload.model}", 2
         )
+    return settings
+
+
+async def _ask(client: httpx.AsyncClient, settings: Settings) -> RequestRecord:
+    body = {**settings.workload.body("Say yes."), "max_tokens": 2}
+    raw = RawStream(0)
+    async with sending(client, replace(settings, deadline_s=_DEADLINE_S), lambda _: body, ahead=1) as send:
+        await send(raw)
+    return record(raw)
 
 
 def refusal(settings: Settings, failure: str, detail: str) -> PreflightFailed:

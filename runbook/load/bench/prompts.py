@@ -3,7 +3,7 @@
 A prompt starts with a nonce, so the first token already differs between requests, repeats and runs: a warm prefix
 cache would show up to 2.3 times the true rate (vllm-project/vllm#52884). The rest is common short English words, which
 byte-pair vocabularies hold as one token each with the space before them. So a word is counted as a token
-(an estimate; the warm-up's usage corrects it); with a tokenizer the length is exact.
+(an estimate; the warm-up's usage corrects it); with a tokenizer the length is exact, before the chat template.
 """
 
 from __future__ import annotations
@@ -65,7 +65,15 @@ def prompts(run: str, tokens: int, *, seed: int = 0, count: Callable[[str], int]
 
 
 def fitted(made: Prompts, label: str, exact: Exact) -> str:
-    """A prompt of exactly the wanted tokens, or the nearest one below where no number of words gives them."""
+    """A prompt of exactly the wanted tokens, or the nearest one below where no number of words gives them.
+
+    A word is nearly always one token, so two counts do; where they do not, the number of words is searched for.
+    """
+    for _ in range(2):
+        text = made.prompt(label)
+        if (counted := exact.count(text)) == exact.tokens:
+            return text
+        made = made.adjusted(exact.tokens, counted)
     low, high = 1, max(2, 2 * exact.tokens)
     while low < high:
         middle = (low + high + 1) // 2

@@ -64,7 +64,10 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """One bench. `requests_file` names the side file that holds every request, if one was written."""
+    """One bench. `requests_file` names the side file that holds every request, if one was written.
+
+    `input_counted_by` is tokenizer (exact, before the chat template) or estimate (corrected by the server's usage).
+    """
 
     fingerprint: Mapping[str, Any]
     levels: tuple[Level, ...]
@@ -74,6 +77,7 @@ class BenchResult:
     started_at: str = ""
     slo: Mapping[str, float] = field(default_factory=dict)
     requests_file: str | None = None
+    input_counted_by: str = "estimate"
 
     def level(self, concurrency: int) -> Level | None:
         return next((level for level in self.levels if level.concurrency == concurrency), None)
@@ -90,6 +94,7 @@ class BenchResult:
             "started_at": self.started_at,
             "slo": dict(self.slo),
             "requests_file": self.requests_file,
+            "input_counted_by": self.input_counted_by,
         }
 
     @classmethod
@@ -108,6 +113,7 @@ class BenchResult:
                 started_at=str(document.get("started_at", "")),
                 slo=dict(document.get("slo", {})),
                 requests_file=document.get("requests_file"),
+                input_counted_by=str(document.get("input_counted_by", "estimate")),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ResultError(f"not a whole bench result: {error!r}") from error

@@ -34,10 +34,13 @@ _ARGUMENTS = (
 _GPU = ("gpu_name", "gpu_count", "device", "device_name", "cuda_version", "driver_version")
 
 
-async def server_facts(client: httpx.AsyncClient) -> dict[str, Any]:
-    """{"version", "arguments", "gpu"} as far as the server tells; values are JSON scalars."""
+async def server_facts(client: httpx.AsyncClient, server_url: str = "") -> dict[str, Any]:
+    """{"version", "arguments", "gpu"} as far as the server tells; values are JSON scalars.
+
+    A router does not say what the workers behind it are: `server_url` names one of them.
+    """
     for path in _INFO_PATHS:
-        document = await _json(client, path)
+        document = await _json(client, f"{server_url.rstrip('/')}{path}")
         if document:
             return facts_of(document)
     return {"version": None, "arguments": {}, "gpu": {}}

@@ -17,8 +17,9 @@ class Settings:
     """How much: `requests` or `duration_s` for every level and repeat, else what fits into `budget_s` in all.
 
     `deadline_s` bounds one request, `stall_s` the silence within it. `metrics_urls` are asked for the server's own
-    counters. `max_cpu` and `max_lag` are shares beyond which the client calls itself the bottleneck; `processes` share
-    the load where one is not enough. `count_tokens` makes input lengths exact, else they are estimated.
+    counters, `server_url` (empty: `base_url`) for what it is. `max_cpu` and `max_lag` are shares beyond which the client
+    calls itself the bottleneck; `processes` share the load where one is not enough. `count_tokens` makes input lengths
+    exact, else they are estimated.
     """
 
     base_url: str
@@ -31,6 +32,7 @@ class Settings:
     slo: Slo | None = None
     api_key: str | None = field(default=None, repr=False)
     metrics_urls: tuple[str, ...] = ()
+    server_url: str = ""
     deadline_s: float = 600.0
     stall_s: float = 120.0
     max_cpu: float = 0.8

@@ -56,8 +56,9 @@ async def run_bench(settings: Settings, say: Say) -> Bench:
         connections=settings.connections,
         read_timeout_s=settings.stall_s,
     ) as client:
-        await preflight(client, settings)
-        server = await server_facts(client)
+        settings = await preflight(client, settings)
+        say(announced(settings))
+        server = await server_facts(client, settings.server_url)
         made, waves = await _warm_up(client, settings, say)
         plan = plan_of(
             settings, {level: wave.seconds for level, wave in waves.items()}, time.perf_counter() - started
@@ -76,8 +77,26 @@ async def run_bench(settings: Settings, say: Say) -> Bench:
         wall_s=round(time.perf_counter() - started, 3),
         started_at=started_at,
         slo=settings.slo.to_json() if settings.slo else {},
+        input_counted_by="tokenizer" if settings.count_tokens else "estimate",
     )
     return Bench(result, tuple(runs))
+
+
+def announced(settings: Settings) -> str:
+    """What is about to happen and how long it may take, said before the warm-up; the plan after it says it exactly."""
+    levels = len(settings.workload.concurrencies)
+    times = f"{_number(levels, 'concurrency', 'concurrencies')}, {_number(settings.repeats, 'repeat', 'repeats')} each"
+    eos = "" if settings.workload.ignore_eos else "; this server takes no ignore_eos, outputs may end early"
+    if settings.duration_s is not None:
+        load_s = settings.duration_s * levels * settings.repeats
+        return f"{times}: {load_s:.0f} s of load, and a warm-up before it{eos}"
+    if settings.requests is not None or settings.budget_s is None:
+        return f"{times}: {settings.requests or 'two waves of'} requests each, how long is known after the warm-up{eos}"
+    return f"{times}: about {settings.budget_s:.0f} s with the warm-up{eos}"
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 def plan_of(settings: Settings, wave_s: Mapping[int, float], spent_s: float) -> BenchPlan:

@@ -17,25 +17,20 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 def result_lines(result: BenchResult, *, ascii_only: bool = False) -> list[str]:
     """A line a concurrency: rate with spread and bar, median and p99 latencies, failures; problems below."""
-    head = (
-        "conc",
-        "tok/s",
-        "+-" if ascii_only else "±",
-        "",
-        "req/s",
-        "TTFT p50",
-        "p99",
-        "ITL p50",
-        "p99",
-        "TPOT p50",
-        "failed",
-    )
     top = max((_median(level.output_tok_s) for level in result.levels), default=0.0)
     rows = [_level_cells(level, top, ascii_only) for level in result.levels]
+    head = [_PLUS_MINUS if ascii_only and title == "±" else title for title in _LEVEL_HEAD]
     problems = [
         f"{cap(level.concurrency)}: {problem}" for level in result.levels for problem in level.problems
     ]
-    return [*_aligned([head, *rows]), "latencies in ms, counted from the intended send time", *problems]
+    return [
+        *_aligned([head, *rows]),
+        "latencies in ms, counted from the intended send time; in flight is the mean over a repeat",
+        *_goodput(result),
+        *_steady(result),
+        *_lengths(result),
+        *problems,
+    ]
 
 
 def comparison_lines(comparison: Comparison, *, ascii_only: bool = False) -> list[str]:
@@ -69,6 +64,10 @@ def cap(concurrency: int) -> str:
     return f"concurrency {concurrency}" if concurrency else "no limit"
 
 
+_LEVEL_HEAD = (
+    "conc", "tok/s", "±", "", "req/s", "in flight", "TTFT p50", "p99", "ITL p50", "p99", "TPOT p50", "e2e p50", "p99", "failed",
+)  # fmt: skip
+_PLUS_MINUS = "+-"
 _PLAIN = str.maketrans({"“": '"', "”": '"'})
 
 
@@ -80,11 +79,49 @@ def _level_cells(level: Level, top: float, ascii_only: bool) -> tuple[str, ...]:
         f"{_cv(level.output_tok_s):.1%}",
         bar(rate / top if top else 0.0, ascii_only=ascii_only),
         f"{_median(level.requests_s):.2f}",
+        f"{level.mean_concurrency:.1f}",
         *_pair(level.ttft_ms),
         *_pair(level.itl_ms),
         _figure(level.tpot_ms.get("p50")),
+        *_pair(level.e2e_ms),
         str(sum(level.failures.values())),
     )
+
+
+def _goodput(result: BenchResult) -> list[str]:
+    """Requests a second that met every limit, beside those that were answered at all."""
+    if not result.slo:
+        return []
+    limits = ", ".join(f"{name} {limit:g} ms" for name, limit in result.slo.items())
+    shares = ", ".join(
+        f"{cap(level.concurrency)}: {_median(level.goodput):.2f} of {_median(level.requests_s):.2f}/s"
+        for level in result.levels
+    )
+    return [f"goodput within {limits}: {shares}"]
+
+
+def _steady(result: BenchResult) -> list[str]:
+    """The rate while the peak was in flight, and when that was: a ramp and a drain are in tok/s, but not in this one."""
+    windows = ", ".join(
+        f"{cap(level.concurrency)}: {_median(level.steady_tok_s):.1f} tok/s from {level.steady[0]:.1f} to {level.steady[1]:.1f} s"
+        for level in result.levels
+        if level.steady_tok_s
+    )
+    return [f"steady, {windows}"] if windows else []
+
+
+def _lengths(result: BenchResult) -> list[str]:
+    """Lengths wanted beside those that usage says, of one level: all have the same."""
+    answered = [level for level in result.levels if level.tokens.get("per_request")]
+    if not answered:
+        return []
+    level = answered[-1]
+    sent = level.requests - sum(level.failures.values())
+    wanted = result.fingerprint
+    return [
+        f"input {wanted.get('input_tokens')} tokens by {result.input_counted_by}, {(level.tokens.get('prompt') or 0) / sent:.1f} "
+        f"a request by usage; output {wanted.get('output_tokens')}, {level.tokens['per_request']:.1f} by usage"
+    ]
 
 
 def _row_cells(row: Row, ascii_only: bool) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ class Workload:
     """`concurrencies` in requests in flight (0: no limit, only with a rate), lengths in tokens.
 
     `request_rate` in requests a second makes Poisson arrivals; None is a closed loop, where the next request goes
-    out when one ends. `extra_body` is added to every request.
+    out when one ends. `extra_body` is added to every request. Without `ignore_eos` the model may end early.
     """
 
     model: str
@@ -25,6 +25,7 @@ class Workload:
     output_tokens: int
     request_rate: float | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict)
+    ignore_eos: bool = True
 
     def body(self, prompt: str) -> dict[str, Any]:
         """The chat request of one prompt. `ignore_eos` holds the output length where the server takes it."""
@@ -33,7 +34,7 @@ class Workload:
             "messages": [{"role": "user", "content": prompt}],
             "max_tokens": self.output_tokens,
             "temperature": 0.0,
-            "ignore_eos": True,
+            **({"ignore_eos": True} if self.ignore_eos else {}),
             "stream": True,
             "stream_options": {"include_usage": True},
             **self.extra_body,

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runbook.load.bench.request import RequestRecord
 from runbook.load.bench.result import BenchResult, Level
 from runbook.load.outcome import Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 FINGERPRINT = {
     "model": "m",
@@ -48,3 +54,20 @@ def result(*levels: Level, **fingerprint: Any) -> BenchResult:
     return BenchResult(
         {**FINGERPRINT, "concurrency": concurrencies, **fingerprint}, levels, (), Outcome.PASS, wall_s=1.0
     )
+
+
+def a_tokenizer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """The path of a tokenizer.json of one token a word, and a `tokenizers` package that reads it."""
+    (tmp_path / "tokenizers.py").write_text(
+        "class Ids:\n"
+        "    def __init__(self, ids): self.ids = ids\n"
+        "class Tokenizer:\n"
+        "    @classmethod\n"
+        "    def from_buffer(cls, data): return cls()\n"
+        "    def encode(self, text, add_special_tokens): return Ids(text.split())\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "tokenizers", raising=False)
+    path = tmp_path / "tokenizer.json"
+    path.write_text("{}")
+    return str(path)

@@ -12,6 +12,7 @@ import pytest
 
 from runbook.load.bench import BenchResult
 from runbook.load.bench.cli import add_arguments, run
+from tests.load.bench.made import a_tokenizer
 from tests.load.bench.standin import Script, StandIn, failing, quick
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def test_json_lines_carry_progress_and_one_result(server: str, capsys: pytest.Ca
 def test_the_duration_is_printed_before_the_load(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     bench(server, *SMALL, "--api-key-env", "KEY", "--jsonl")
     texts = [event.get("text", "") for event in events(capsys.readouterr().out)]
+    assert texts[0] == "2 concurrencies, 2 repeats each: 4 requests each, how long is known after the warm-up"
     plan = next(at for at, text in enumerate(texts) if "interleaved" in text)
     assert "about" in texts[plan]
     assert not any("repeat 1 of" in text for text in texts[:plan])
@@ -191,3 +193,35 @@ def test_a_server_that_fails_its_requests_fails_the_bench(capsys: pytest.Capture
     with serving(StandIn(failing)) as url:
         assert bench(url, *SMALL) == 1
     assert "requests failed" in capsys.readouterr().out
+
+
+def test_a_server_that_knows_no_ignore_eos_is_asked_without_it(capsys: pytest.CaptureFixture[str]) -> None:
+    def strict(index: int, request: Any) -> Script:
+        return Script((), 0, status=400) if "ignore_eos" in request else quick(index, request)
+
+    with serving(StandIn(strict)) as url:
+        code = bench(url, *SMALL, "--jsonl")
+    found = events(capsys.readouterr().out)
+    assert code == 0
+    assert "this server takes no ignore_eos, outputs may end early" in found[0]["text"]
+    assert found[-1]["result"]["fingerprint"]["ignore_eos"] is False
+
+
+def test_a_worker_behind_a_router_says_what_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    worker = StandIn(quick, extra={"/server_info": json.dumps({"version": "9", "tp_size": 4})})
+    with serving(StandIn(quick)) as router, serving(worker) as url:
+        assert bench(router, *SMALL, "--server-url", url, "--jsonl") == 0
+    result = events(capsys.readouterr().out)[-1]["result"]
+    assert result["fingerprint"]["server"] == {"version": "9", "arguments": {"tp_size": 4}, "gpu": {}}
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_tokenizer_is_used_and_named_in_the_result(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, processes: str
+) -> None:
+    path = a_tokenizer(monkeypatch, tmp_path)
+    with serving(StandIn(quick)) as url:
+        assert bench(url, *SMALL, "--tokenizer", path, "--processes", processes, "--jsonl") == 0
+    result = events(capsys.readouterr().out)[-1]["result"]
+    assert result["input_counted_by"] == "tokenizer"
+    assert [level["tokens"]["prompt"] / level["requests"] for level in result["levels"]] == [30, 30]

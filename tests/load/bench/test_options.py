@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook.load.bench.options import BadArguments, add_arguments, settings_of
+from runbook.load.bench.options import BadArguments, add_arguments, settings_from, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +60,13 @@ def test_levels_come_from_concurrencies_or_from_a_rate(options: list[str], level
         (["--base-url", "http://"], "--base-url"),
         (["--base-url", "http://h:port"], "--base-url"),
         (["--base-url", "ftp://h"], "--base-url"),
+        (["--metrics-url", "metrics"], "should be a URL or a path"),
+        (["--server-url", "h:1"], "should be a URL or a path"),
+        (["--duration", "nan"], "--duration"),
+        (["--budget", "inf"], "--budget"),
+        (["--concurrency", "10001"], "at most 10000"),
+        (["--repeats", "1001"], "--repeats: should be at most 1000"),
+        (["--tokenizer", "/nonexistent"], "--tokenizer"),
     ],
 )
 def test_what_makes_no_sense_is_named(options: list[str], named: str) -> None:
@@ -85,3 +92,18 @@ def test_the_body_asks_for_usage_and_a_fixed_length_and_takes_additions() -> Non
 
 def test_the_settings_show_no_key() -> None:
     assert "s3cret" not in repr(settings("--api-key-env", "KEY", environ={"KEY": "s3cret"}))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--repeats=many"], "--repeats: invalid int value: 'many'"),
+        (["--base-url"], "--base-url: wants a value"),
+        (["--base-url=http://h:1", "--model=m", "--sweep=1"], "unrecognized arguments: --sweep=1"),
+        ([], "the following arguments are required: --base-url, --model"),
+    ],
+)
+def test_words_that_do_not_parse_are_one_message(words: list[str], said: str) -> None:
+    with pytest.raises(BadArguments) as refused:
+        settings_from(words, {})
+    assert str(refused.value) == said

