@@ -131,6 +131,54 @@ def verify(
 
 @task(
     auto_shortflags=False,
+    iterable=["host", "name", "option"],
+    help=_help("host", "load", "json", "accept-new", "verbose")
+    | {
+        "name": "a validation of the host's file (repeat); default: all of them",
+        "url": "any OpenAI-compatible server instead of a host; loaded from here",
+        "model": "with --url: the model's name",
+        "replay": "judge a file of kept raw streams again, offline",
+        "sessions": "with --url: agent sessions at once (80)",
+        "rounds": "with --url: rounds a session (3)",
+        "ctx": "with --url: filler in the prompt, in tokens (350)",
+        "max-tokens": "with --url: limit of one response (2000)",
+        "timeout": "with --url: a session's deadline in seconds (260)",
+        "tag": "with --url: the run's name",
+        "control": "with --url: always run a control arm: concurrency=4 or url=http://…",
+        "api-key-env": "with --url: the variable that holds the API key",
+        "streams": "with --url: where raw streams of unclean sessions go",
+        "option": "with --url: NAME[=VALUE], any option of `python -m runbook.load repro` (repeat)",
+    },
+)
+def validate(
+    c: Context,
+    host: list[str] | None = None,
+    name: list[str] | None = None,
+    url: str = "",
+    model: str = "",
+    replay: str = "",
+    sessions: str = "",
+    rounds: str = "",
+    ctx: str = "",
+    max_tokens: str = "",
+    timeout: str = "",
+    tag: str = "",
+    control: str = "",
+    api_key_env: str = "",
+    streams: str = "",
+    option: list[str] | None = None,
+    load: bool = False,
+    json: bool = False,
+    accept_new: bool = False,
+    verbose: bool = False,
+) -> None:
+    """Run agent sessions with known right answers: is what this server says under load what the model said?"""
+    given = {name: value for name, value in locals().items() if name != "c"}
+    _run("validate", c, **given)
+
+
+@task(
+    auto_shortflags=False,
     iterable=["host"],
     help=_help("host", "to", "force", "yes", "reason", "json", "accept-new", "verbose"),
 )
@@ -248,7 +296,7 @@ def test(c: Context, all: bool = False, args: str = "") -> None:
     raise Exit(code=development.test(heavy=all, args=args))
 
 
-namespace = Collection(plan, deploy, verify, rollback, status, list_releases, check, test)
+namespace = Collection(plan, deploy, verify, validate, rollback, status, list_releases, check, test)
 _hosts = Collection("hosts")
 _hosts.add_task(hosts_adopt, name="adopt")
 _hosts.add_task(hosts_check, name="check")

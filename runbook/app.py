@@ -217,9 +217,12 @@ def _mirror(work: Work, request: Request, story: Story) -> None:
     if story.audit is None:
         return
     try:
-        audit.mirror(work.wire, work.host, request.directory / ".runbook" / "audit")
-    except (RunbookError, OSError, ValueError) as error:
+        copied = audit.mirror(work.wire, work.host, audit.directory(request.directory), work.now())
+    except (RunbookError, OSError) as error:
         work.run.note(f"the audit mirror here was not updated: {error}")
+        return
+    if copied.note:
+        work.run.note(copied.note)
 
 
 def _keep_traceback(request: Request, rollout_id: str) -> None:

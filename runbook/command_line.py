@@ -23,7 +23,7 @@ def run(action: str, *, dry: bool = False, **given: Any) -> int:
         asked = request(action, dry=dry, **given)
     except UsageError as error:
         return app.refuse(Request(action, json=given.get("json", False)), error)
-    if asked.file is None and action not in OFFLINE:
+    if not (asked.file or asked.url or asked.replay or action in OFFLINE):
         return app.run(asked)
     from runbook import offline
 
@@ -32,6 +32,8 @@ def run(action: str, *, dry: bool = False, **given: Any) -> int:
 
 def request(action: str, *, dry: bool = False, **given: Any) -> Request:
     """The Request of a task's keyword arguments; `dry` is Invoke's own --dry. Raises UsageError."""
+    if action == "validate":
+        _one_target(given)
     return Request(
         action=action,
         hosts=_hosts(given.get("host") or ()),
@@ -41,6 +43,7 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
             load=True if given.get("load") else None,
             to=given.get("to") or None,
             force=given.get("force", False),
+            names=tuple(given.get("name") or ()),
         ),
         settings=_settings(given.get("set_") or (), given.get("unset") or ()),
         yes=given.get("yes", False),
@@ -51,6 +54,9 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
         file=given.get("file") or None,
         address=given.get("address") or None,
         units=tuple(given.get("unit") or ()),
+        url=given.get("url") or None,
+        replay=given.get("replay") or None,
+        load_options=_load_options(given),
     )
 
 
@@ -74,3 +80,41 @@ def _settings(wanted: Sequence[str], absent: Sequence[str]) -> Mapping[str, str 
             raise UsageError(f"{name} is both --set and --unset")
         settings[name] = None
     return settings
+
+
+# What `validate --url` says of its run: these by name, all others as --option NAME=VALUE.
+SIZES = (
+    "model",
+    "sessions",
+    "rounds",
+    "ctx",
+    "max_tokens",
+    "timeout",
+    "tag",
+    "control",
+    "api_key_env",
+    "streams",
+)
+
+
+def _one_target(given: Mapping[str, Any]) -> None:
+    """validate loads a host, or a URL, or nobody: raises UsageError for what says two of them."""
+    targets = [f"--{name}" for name in ("host", "url", "replay") if given.get(name)]
+    if len(targets) > 1:
+        raise UsageError(f"{' and '.join(targets)} contradict each other: one of them")
+    if given.get("name") and targets not in ([], ["--host"]):
+        raise UsageError(f"--name is of a host's validations, and {targets[0]} has none")
+    sizes = [f"--{name.replace('_', '-')}" for name in (*SIZES, "option") if given.get(name)]
+    if sizes and targets != ["--url"]:
+        raise UsageError(f"{sizes[0]} goes with --url: the validations of a host stand in its file")
+
+
+def _load_options(given: Mapping[str, Any]) -> Mapping[str, str]:
+    """Options of the load generator by their names there."""
+    options = {name.replace("_", "-"): str(given[name]) for name in SIZES if given.get(name)}
+    for assignment in given.get("option") or ():
+        name, equals, value = assignment.partition("=")
+        if not name or name in options:
+            raise UsageError(f"--option wants NAME=VALUE, each name once, found {assignment!r}")
+        options[name] = value if equals else "true"
+    return options

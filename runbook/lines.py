@@ -96,7 +96,26 @@ def _validation(result: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"  true rate of corrupt sessions below {result['upper_95']:.2%} (exact one-sided 95 % bound)"
         )
+    if (arm := (result.get("details") or {}).get("control")) is not None:
+        seen = f"{arm['slips']} slips or miscopies, {arm['soft']} soft defects"
+        lines.append(f"  control arm: {seen} in {arm['judged']} sessions")
+    if result["streams"]:
+        lines.append(f"  raw streams of unclean sessions, for validate --replay: {result['streams']}")
     return lines
+
+
+def _replay(document: Mapping[str, Any]) -> list[str]:
+    return [f"{document['name']}:", *(line for one in document["sessions"] for line in _replayed(one))]
+
+
+def _replayed(session: Mapping[str, Any]) -> list[str]:
+    """A kept session, and each of its defects with the turn, the round and the byte it was seen at."""
+    head = f"session {session['session']}, wave {session['wave'] + 1}: {session['end']} {session['detail']}".rstrip()
+    defects = (
+        f"  {one['severity']} {one['kind']}, turn {one['turn']}, round {one['round']}, byte {one['offset']}: {one['message']}"
+        for one in session["defects"]
+    )
+    return [head, *defects]
 
 
 def _audit(record: Mapping[str, Any]) -> list[str]:
@@ -110,6 +129,7 @@ _KINDS: dict[str, Callable[[Any], list[str]]] = {
     "places": _places,
     "rollback": _rollback,
     "validation": _validation,
+    "replay": _replay,
     "audit": _audit,
 }
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import adopting, app, edits, inventory
+from runbook import adopting, app, edits, endpoint, inventory
 from runbook.errors import EditRefusedError, RunbookError, UsageError
 from runbook.events import Run
 from runbook.model import Change
@@ -25,7 +25,12 @@ def run(request: app.Request) -> int:
     """Run an action that needs no host; returns the exit code."""
     if request.file is not None:
         return preview(request)
-    actions = {"hosts.adopt": adopting.run, "hosts.check": check_hosts, "hosts.list": list_hosts}
+    actions = {
+        "hosts.adopt": adopting.run,
+        "hosts.check": check_hosts,
+        "hosts.list": list_hosts,
+        "validate": endpoint.run,
+    }
     return actions[request.action](request)
 
 

@@ -18,6 +18,7 @@ PAGES: Mapping[str, Callable[[Work, Options], Story]] = {
     "plan": rollout.plan,
     "deploy": rollout.deploy,
     "verify": rollout.check,
+    "validate": rollout.validate,
     "rollback": rollout.rollback,
     "status": rollout.status,
     "releases": rollout.list_releases,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook import flagtable, releases
 from runbook import plan as plans
-from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError
+from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError, UsageError
 from runbook.stages import before, deciding, files, restarting, standing, telling
 from runbook.story import Story
 from runbook.verdict import Finding, Outcome, worst
@@ -79,6 +79,23 @@ def check(work: Work, options: Options) -> Story:
             work.run.note(
                 "no load was put on this host: it has live traffic (--load runs the validations and the bench)"
             )
+    return story
+
+
+def validate(work: Work, options: Options) -> Story:
+    """Run the host's validations, or those named, against what serves now; changes nothing on the host but its audit."""
+    story = _story(work, "validate")
+    with _told(work, story, audited=True):
+        specs = loading.chosen(work.host, options.names)
+        if not _load_allowed(work, options):
+            raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
+        with work.run.step("observe"):
+            seen = work.observe()
+            plans.require_units(work.host, seen)
+        story.release = seen.current
+        if waiting.all_up(work) and waiting.serving_ready(work):
+            watch = waiting.Watch.start(work)
+            loading.validate_each(work, loading.jobs_of(work), specs, story.measured, watch)
     return story
 
 

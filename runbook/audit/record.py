@@ -84,7 +84,11 @@ def parse(line: bytes) -> Record | None:
 
 def records(path: Path) -> tuple[Record, ...]:
     """The records of a file, oldest first, none where there is no file. What is no record is left to `audit.verify`."""
-    content = path.read_bytes() if path.exists() else b""
+    return records_of(path.read_bytes()) if path.exists() else ()
+
+
+def records_of(content: bytes) -> tuple[Record, ...]:
+    """The records of a file's bytes, in their order."""
     return tuple(found for line in content.split(b"\n") if (found := parse(line)) is not None)
 
 

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import hashlib
 import json
 import os
 
+from runbook.onhost import journalheads
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, reading, running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Iterator, Mapping
+    from typing import Any, Optional
 
     from runbook.onhost.session import Session
 
 GENESIS = "0" * 64  # what the first record names as the one before it
-LIMIT_BYTES = 8 * 1024 * 1024  # of records in one answer
+LIMIT_BYTES = 8 * 1024 * 1024  # of the chain in one answer
+# What the host says of a record's place; nobody else may.
+PLACED = ("seq", "prev", "torn", "hash")
 
 
 def canonical(record: Mapping[str, Any]) -> bytes:
     """The bytes a record's hash is taken over: keys sorted, no spaces, ASCII, without its own hash."""
-    bare = {key: value for key, value in record.items() if key != "hash"}
-    return json.dumps(bare, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+    return _dumped({key: value for key, value in record.items() if key != "hash"})
+
+
+def canonical_line(linked: Mapping[str, Any]) -> bytes:
+    """A record as its line; there is no other way to write it."""
+    return _dumped(linked) + b"\n"
+
+
+def _dumped(record: Mapping[str, Any]) -> bytes:
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return text.encode("ascii")
 
 
 def digest(record: Mapping[str, Any]) -> str:
@@ -32,52 +45,82 @@ def digest(record: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(record)).hexdigest()
 
 
-def chained(record: Mapping[str, Any], last: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The record as the next link after `last`."""
-    seq, prev = (last["seq"] + 1, last["hash"]) if last else (1, GENESIS)
-    linked = {**record, "seq": seq, "prev": prev}
-    return {**linked, "hash": digest(linked)}
+def place(content: bytes) -> dict[str, Any]:
+    """Where the next record of a chain stands: its `seq`, and `prev`, the hash of the one before.
+
+    `torn` is the SHA-256 of what a crash left half written at the end: that line stays, and the next record owns up to it.
+    """
+    last = next(_backwards(content), None)
+    here = {"seq": last["seq"] + 1, "prev": last["hash"]} if last else {"seq": 1, "prev": GENESIS}
+    tail = content.rpartition(b"\n")[2]
+    torn = {"torn": hashlib.sha256(tail).hexdigest()} if tail and record_of(tail) is None else {}
+    return {**here, **torn}
 
 
-def records(content: bytes) -> list[dict[str, Any]]:
-    """The whole records of a chain; what a crash left half written is no record."""
-    return [found for line in content.split(b"\n") for found in _record(line)]
+def linked(record: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]:
+    """The record in its place."""
+    bare = {key: value for key, value in record.items() if key not in PLACED}
+    placed = {**bare, **here}
+    return {**placed, "hash": digest(placed)}
 
 
-def _record(line: bytes) -> list[dict[str, Any]]:
+def record_of(line: bytes) -> Optional[dict[str, Any]]:
+    """The record of a line; what a crash left half written is none."""
     try:
         found = json.loads(line)
-    except ValueError:
-        return []
-    whole = (
-        isinstance(found, dict) and isinstance(found.get("seq"), int) and isinstance(found.get("hash"), str)
-    )
-    return [found] if whole else []
+    except (ValueError, RecursionError):
+        return None
+    whole = isinstance(found, dict) and type(found.get("seq")) is int and isinstance(found.get("hash"), str)
+    return found if whole else None
 
 
-def append(path: str, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Chain a record to the file's last one, on the disk when we return. Appenders take turns."""
+def _backwards(content: bytes) -> Iterator[dict[str, Any]]:
+    for line in reversed(content.split(b"\n")):
+        found = record_of(line)
+        if found is not None:
+            yield found
+
+
+def append(
+    path: str,
+    record: Mapping[str, Any],
+    expected: Optional[Mapping[str, Any]] = None,
+    *,
+    once: bool = False,
+) -> Optional[dict[str, Any]]:
+    """Chain a record to the file's last one, on the disk when we return. Appenders take turns.
+
+    `expected` is the place the record was signed for: Refusal `changed` where another record has it. With `once` a
+    record whose id the chain knows is not written again, and None returned.
+    """
     with directory.opened(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         content = _content(descriptor)
-        known = records(content)
-        linked = chained(record, known[-1] if known else None)
-        torn = b"" if content.endswith(b"\n") or not content else b"\n"
-        _write_whole(descriptor, torn + canonical_line(linked), len(content))
+        here = place(content)
+        if expected is not None and dict(expected) != here:
+            raise Refusal("changed", f"the audit chain has grown meanwhile: the next is #{here['seq']}", here)
+        if once and _knows(content, record):
+            return None
+        fresh = linked(record, here)
+        newline = b"\n" if content and not content.endswith(b"\n") else b""
+        _write_whole(descriptor, newline + canonical_line(fresh), len(content))
         os.fsync(descriptor)
     directory.sync_directory(os.path.dirname(path))
-    return linked
+    return fresh
 
 
-def canonical_line(linked: Mapping[str, Any]) -> bytes:
-    """A record as its line."""
-    return (
-        json.dumps(linked, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii") + b"\n"
-    )
+def _knows(content: bytes, record: Mapping[str, Any]) -> bool:
+    return any(found.get("id") == record["id"] for found in _backwards(content))
 
 
 def _content(descriptor: int) -> bytes:
-    return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    size, content = os.fstat(descriptor).st_size, b""
+    while len(content) < size:
+        piece = os.pread(descriptor, size - len(content), len(content))
+        if not piece:
+            break
+        content += piece
+    return content
 
 
 def _write_whole(descriptor: int, line: bytes, size: int) -> None:
@@ -91,34 +134,46 @@ def _write_whole(descriptor: int, line: bytes, size: int) -> None:
 
 
 @running
-def audit_append(session: Session, state: str, record: Mapping[str, Any]) -> dict[str, Any]:
-    linked = append(os.path.join(directory.ensure(state), "audit.jsonl"), record)
-    return {"seq": linked["seq"], "hash": linked["hash"]}
+def audit_append(
+    session: Session,
+    state: str,
+    record: Mapping[str, Any],
+    expected: Optional[Mapping[str, Any]] = None,
+    once: bool = False,
+) -> dict[str, Any]:
+    path = os.path.join(directory.ensure(state), "audit.jsonl")
+    written = append(path, record, expected, once=once)
+    if written is None:
+        return {"known": True}
+    told = journalheads.tell(state, written)
+    return {"known": False, "seq": written["seq"], "hash": written["hash"], "journal": told}
 
 
 @reading
-def audit_read(session: Session, state: str, after: int = 0) -> dict[str, list[str]]:
+def audit_place(session: Session, state: str) -> dict[str, Any]:
+    return place(_chain(state))
+
+
+@reading
+def audit_read(session: Session, state: str, offset: int = 0, sha256: Optional[str] = None) -> dict[str, Any]:
+    """The chain's bytes from `offset`; `same` says whether those before it have this SHA-256."""
+    content = _chain(state)
+    before = content[:offset]
+    same = len(before) == offset and hashlib.sha256(before).hexdigest() == sha256
+    more = base64.b64encode(content[offset : offset + LIMIT_BYTES]).decode("ascii")
+    return {"size": len(content), "same": same, "b64": more}
+
+
+@reading
+def audit_heads(session: Session, state: str) -> dict[str, Any]:
+    return journalheads.known(state)
+
+
+def _chain(state: str) -> bytes:
+    """The chain as it stands between two appends; empty where there is none."""
     path = os.path.join(state, "audit.jsonl")
     if not directory.exists(state) or not os.path.exists(path):
-        return {"records": []}
+        return b""
     with directory.opened(path, os.O_RDONLY | os.O_NOFOLLOW) as descriptor:
-        lines = _content(descriptor).decode("utf-8", "replace").splitlines()
-    return {"records": _bounded([line for line in lines if _follows(line, after)])}
-
-
-def _follows(line: str, after: int) -> bool:
-    """Is it a record after `after`? A line that is no record is shown too: a verifier must see it."""
-    found = _record(line.encode("utf-8"))
-    return not found or found[0]["seq"] > after
-
-
-def _bounded(lines: list[str]) -> list[str]:
-    """As many of the first lines as one answer carries; the reader asks again after the last."""
-    total = 0
-    kept: list[str] = []
-    for line in lines:
-        total += len(line)
-        if total > LIMIT_BYTES and kept:
-            break
-        kept.append(line)
-    return kept
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        return _content(descriptor)

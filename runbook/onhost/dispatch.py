@@ -26,17 +26,18 @@ _KINDS = {
 # Which module declares which calls. Imported when first asked for: most wires need few of them, and source that is
 # not compiled is a third of the helper's start.
 MODULES = {
-    "audit": ("audit_read", "audit_append"),
+    "audit": ("audit_append", "audit_heads", "audit_place", "audit_read"),
     "cache": ("cache_has", "cache_put"),
     "jobs": ("job_start", "job_poll", "job_stop"),
     "gpus": ("gpus",),
     "journal": ("journal",),
     "listening": ("listening",),
     "lock": ("lock", "lock_step", "unlock"),
+    "machine": ("machine",),
     "observe": ("ping", "observe"),
     "processes": ("record_start",),
+    "pruning": ("release_prune",),
     "releases": (
-        "inflight",
         "release_read",
         "release_remove",
         "release_save",

@@ -5,17 +5,17 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from runbook.errors import MeasureError
+from runbook.errors import MeasureError, UsageError
 from runbook.model import Command, Sessions
 from runbook.validations import Jobs, bench, command, sessions
 from runbook.verdict import Finding, Outcome, worst
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from runbook.events import Step
     from runbook.measured import Measured
-    from runbook.model import Release, Validation
+    from runbook.model import Host, Release, Validation
     from runbook.verify.waiting import Watch
     from runbook.work import Work
 
@@ -26,7 +26,7 @@ def baseline(work: Work, parent: Release, *, serving: bool) -> Mapping[str, Any]
     if spec is None or parent.bench is not None or not serving:
         return parent.bench
     with work.run.step("bench before", budget_s=spec.budget_s) as step:
-        jobs = Jobs(work.wire, work.host, work.checkpoint, work.api_key)
+        jobs = jobs_of(work)
         try:
             result = bench.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
         except MeasureError as error:
@@ -44,16 +44,40 @@ def under_load(
 
     Stops at the first validation that is no pass: what comes after would measure a server already in doubt.
     """
-    jobs = Jobs(work.wire, work.host, work.checkpoint, work.api_key)
-    for spec in work.host.validations:
-        outcome = validate(work, jobs, spec, measured, watch)
-        if outcome is not Outcome.PASS:
-            return outcome
-    if work.host.bench is None:
-        return Outcome.PASS
+    jobs = jobs_of(work)
+    outcome = validate_each(work, jobs, work.host.validations, measured, watch)
+    if outcome is not Outcome.PASS or work.host.bench is None:
+        return outcome
     outcome = measure_bench(work, jobs, measured, watch, baseline)
     again = _again(work.host.validations)
     return outcome if again is None else worst((outcome, validate(work, jobs, again, measured, watch)))
+
+
+def jobs_of(work: Work) -> Jobs:
+    """What runs load on the host at work."""
+    return Jobs(work.wire, work.host, work.checkpoint, work.api_key)
+
+
+def chosen(host: Host, names: Sequence[str]) -> tuple[Validation, ...]:
+    """The host's validations of these names, all of them without names. Raises UsageError naming those there are."""
+    known = {spec.name: spec for spec in host.validations}
+    if unknown := [name for name in names if name not in known] or not known:
+        wanted = f"no validation named {unknown[0]!r}" if names else "no validations"
+        raise UsageError(f"{host.source}: {wanted}; it has: {', '.join(known) or 'none'}")
+    return tuple(known[name] for name in dict.fromkeys(names)) or host.validations
+
+
+def validate_each(
+    work: Work, jobs: Jobs, specs: Sequence[Validation], measured: Measured, watch: Watch
+) -> Outcome:
+    """One after the other, up to the first that is no pass; says which were not run."""
+    for number, spec in enumerate(specs, 1):
+        outcome = validate(work, jobs, spec, measured, watch)
+        if outcome is not Outcome.PASS:
+            if left := ", ".join(later.name for later in specs[number:]):
+                work.run.note(f"not run after that: {left}")
+            return outcome
+    return Outcome.PASS
 
 
 def validate(work: Work, jobs: Jobs, spec: Validation, measured: Measured, watch: Watch) -> Outcome:
@@ -65,14 +89,20 @@ def validate(work: Work, jobs: Jobs, spec: Validation, measured: Measured, watch
             result = kind.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
         except MeasureError as error:
             return _not_measured(work, step, f"validation:{spec.name}", error)
-        measured.validations.append(result)
-        findings = sessions.judge(result)
-        step.outcome = worst(finding.outcome for finding in findings)
-        step.detail = " · ".join(result["lines"][:2])
+        findings = judged(measured, step, result)
     work.run.show("validation", result)
     work.run.find(*findings)
     watch.check(work)
     return step.outcome
+
+
+def judged(measured: Measured, step: Step, result: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """What a validation's result document says; it is kept, and its step ends as it says."""
+    measured.validations.append(result)
+    findings = sessions.judge(result)
+    step.outcome = worst(finding.outcome for finding in findings)
+    step.detail = " · ".join(result["lines"][:2])
+    return findings
 
 
 def _not_measured(work: Work, step: Step, check: str, error: MeasureError) -> Outcome:

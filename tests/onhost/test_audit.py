@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -9,14 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from runbook.errors import FileChangedError
 from runbook.onhost import audit
 from runbook.onhost.calls import Refusal
+from tests.sshd import script
 
 if TYPE_CHECKING:
     from runbook.ssh import InProcessWire
+
+pytestmark = pytest.mark.real  # appending tells `logger`
 
 
 def chain(path: Path) -> list[dict[str, Any]]:
@@ -30,26 +34,30 @@ def holds(records: list[dict[str, Any]]) -> bool:
     return numbered and linked and all(record["hash"] == audit.digest(record) for record in records)
 
 
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `logger` and a `journalctl` that only remember what they were told; nothing reaches this machine's journal."""
+    root = tmp_path / "programs"
+    root.mkdir()
+    (root / "journal").touch()
+    script(root / "logger", f'echo "$*" >>{root}/logged\n')
+    script(root / "journalctl", f'echo "$*" >{root}/asked; cat {root}/journal\n')
+    monkeypatch.setenv("PATH", f"{root}{os.pathsep}{os.environ['PATH']}")
+    return root
+
+
 def test_records_are_chained_by_their_hashes(writing: InProcessWire, state: str) -> None:
     first = writing.call("audit_append", state=state, record={"action": "deploy"})
     second = writing.call("audit_append", state=state, record={"action": "rollback", "why": "é"})
     records = chain(Path(state, "audit.jsonl"))
-    assert [first, second] == [{"seq": one["seq"], "hash": one["hash"]} for one in records]
+    assert [(told["seq"], told["hash"]) for told in (first, second)] == [
+        (one["seq"], one["hash"]) for one in records
+    ]
     assert holds(records)
-
-
-@given(
-    st.lists(
-        st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5), max_size=3), min_size=1
-    )
-)
-def test_a_changed_record_no_longer_fits(records: list[dict[str, Any]]) -> None:
-    linked: list[dict[str, Any]] = []
-    for record in records:
-        linked.append(audit.chained(record, linked[-1] if linked else None))
-    assert holds(linked)
-    linked[0]["seq "] = "forged"
-    assert not holds(linked)
 
 
 def test_a_record_cannot_choose_its_own_place(writing: InProcessWire, state: str) -> None:
@@ -73,6 +81,7 @@ def test_a_record_torn_by_a_crash_stays_and_the_chain_goes_on_after_it(tmp_path:
     lines = path.read_bytes().splitlines()
     assert lines[1] == b'{"n": 2, "se'
     assert holds([json.loads(lines[0]), json.loads(lines[2])])
+    assert json.loads(lines[2])["torn"] == sha256(lines[1])
 
 
 def test_a_record_that_does_not_fit_leaves_no_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,22 +96,90 @@ def test_a_record_that_does_not_fit_leaves_no_half(tmp_path: Path, monkeypatch: 
     assert path.read_bytes() == before
 
 
-def test_reading_begins_after_what_is_known(writing: InProcessWire, state: str) -> None:
-    assert writing.call("audit_read", state=state, after=0) == {"records": []}
+def test_a_copy_is_continued_where_it_is_the_beginning_of_the_chain(
+    writing: InProcessWire, state: str
+) -> None:
+    assert writing.call("audit_read", state=state) == {"size": 0, "same": False, "b64": ""}
     for number in range(3):
         writing.call("audit_append", state=state, record={"n": number})
-    found = writing.call("audit_read", state=state, after=1)["records"]
-    assert [json.loads(line)["seq"] for line in found] == [2, 3]
+    whole = Path(state, "audit.jsonl").read_bytes()
+    here = whole[:100]
+    answer = writing.call("audit_read", state=state, offset=100, sha256=sha256(here))
+    assert (answer["same"], answer["size"]) == (True, len(whole))
+    assert here + base64.b64decode(answer["b64"]) == whole
 
 
-def test_a_line_that_is_no_record_is_shown_to_the_reader(writing: InProcessWire, state: str) -> None:
-    writing.call("audit_append", state=state, record={})
-    with Path(state, "audit.jsonl").open("a", encoding="ascii") as file:
-        file.write("garbage\n")
-    assert writing.call("audit_read", state=state, after=1)["records"] == ["garbage"]
+@pytest.mark.parametrize("here", [b"{}\n", b"x" * 4096])
+def test_a_copy_that_is_not_its_beginning_is_told_so(writing: InProcessWire, state: str, here: bytes) -> None:
+    writing.call("audit_append", state=state, record={"n": 1})
+    assert not writing.call("audit_read", state=state, offset=len(here), sha256=sha256(here))["same"]
 
 
-def test_one_answer_is_bounded_and_never_empty() -> None:
-    line = "x" * (audit.LIMIT_BYTES // 2 + 1)
-    assert audit._bounded([line, line, line]) == [line]
-    assert audit._bounded([line * 3]) == [line * 3]
+def test_one_answer_is_bounded(writing: InProcessWire, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    writing.call("audit_append", state=state, record={"n": 1})
+    monkeypatch.setattr(audit, "LIMIT_BYTES", 10)
+    assert len(base64.b64decode(writing.call("audit_read", state=state)["b64"])) == 10
+
+
+def test_a_signed_record_is_taken_only_in_the_place_it_was_signed_for(
+    writing: InProcessWire, state: str
+) -> None:
+    here = writing.call("audit_place", state=state)
+    writing.call("audit_append", state=state, record={"n": 1}, expected=here)
+    with pytest.raises(FileChangedError, match="the next is #2"):
+        writing.call("audit_append", state=state, record={"n": 2}, expected=here)
+    assert len(chain(Path(state, "audit.jsonl"))) == 1
+
+
+def test_a_record_owed_by_another_is_written_once(writing: InProcessWire, state: str) -> None:
+    owed = {"id": "crashed"}
+    assert not writing.call("audit_append", state=state, record=owed, once=True)["known"]
+    assert writing.call("audit_append", state=state, record=owed, once=True) == {"known": True}
+    assert len(chain(Path(state, "audit.jsonl"))) == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_json_has_no_word_for_is_in_no_record(tmp_path: Path, value: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        audit.append(str(tmp_path / "audit.jsonl"), {"n": value})
+
+
+def test_the_head_goes_to_the_journal(writing: InProcessWire, state: str, programs: Path) -> None:
+    told = writing.call("audit_append", state=state, record={"n": 1})
+    said = (programs / "logged").read_text().strip()
+    assert said == f"-t runbook-audit -- {state} #1 {told['hash']}"
+    assert told["journal"] == ""
+
+
+def test_a_host_without_logger_keeps_the_record_all_the_same(
+    writing: InProcessWire, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    told = writing.call("audit_append", state=state, record={"n": 1})
+    assert told["seq"] == 1
+    assert "logger" in told["journal"]
+
+
+def test_the_journals_heads_are_those_of_this_chain(
+    writing: InProcessWire, state: str, programs: Path
+) -> None:
+    mine, other = "a" * 64, "b" * 64
+    text = (
+        f"{state} #1 {mine}\n/elsewhere #2 {other}\n{state} #x {mine}\n{state} #2 {other}\n-- No entries --\n"
+    )
+    (programs / "journal").write_text(text)
+    assert writing.call("audit_heads", state=state) == {"heads": [[1, mine], [2, other]], "detail": ""}
+    asked = (programs / "asked").read_text()
+    assert "--identifier=runbook-audit" in asked
+    assert f"_UID={os.geteuid()}" in asked
+
+
+def test_a_host_whose_journal_is_silent_says_why(
+    writing: InProcessWire, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "knows nothing" in writing.call("audit_heads", state=state)["detail"]
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert writing.call("audit_heads", state=state) == {
+        "heads": [],
+        "detail": "no program journalctl on this host",
+    }

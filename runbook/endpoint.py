@@ -1,0 +1,118 @@
+"""`validate` without a host: load any OpenAI-compatible server from here, or judge kept raw streams again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runbook import app
+from runbook.errors import LoadRefusedError, MeasureError, UsageError
+from runbook.events import Run
+from runbook.story import Story
+from runbook.verify import loading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runbook.load.arguments import Asked
+    from runbook.load.progress import Say
+    from runbook.load.results import SessionsResult
+
+# Options of `python -m runbook.load repro` that are said otherwise here, or mean nothing here.
+OWN = frozenset(("base-url", "jsonl", "replay"))
+
+
+def run(request: app.Request) -> int:
+    """Validate a URL, or replay a file; returns the exit code."""
+    view = app.view_of(request)
+    told = Run(view.listeners())
+    page, name = (replay, request.replay) if request.replay else (validate, request.url)
+    document = app.document_of(
+        request, name or "", view, told, lambda told, rollout: page(request, told, rollout)
+    )
+    app.finish(request, view, [document], ())
+    return int(document["exit_code"])
+
+
+def validate(request: app.Request, told: Run, rollout: str) -> Story:
+    """Run agent sessions with known right answers against the server at a URL, from this process."""
+    story = Story("validate", str(request.url), rollout, told.steps, told.findings)
+    asked = read(request.url or "", request.load_options, os.environ)
+    asked = dataclasses.replace(asked, streams=asked.streams or _kept_streams(request.directory, rollout))
+    options = asked.options
+    with told.step(f"validate {options.tag}", budget_s=options.timeout_s * options.waves) as step:
+        result = measure(asked, lambda text, /, **fields: step.progress(text, **fields)).to_json()
+        findings = loading.judged(story.measured, step, result)
+    told.show("validation", result)
+    told.find(*findings)
+    return story
+
+
+def read(url: str, options: Mapping[str, str], environ: Mapping[str, str]) -> Asked:
+    """The run that the command line asks for. Raises UsageError with one line for what makes no sense."""
+    from runbook.load import arguments
+
+    if foreign := sorted(OWN & options.keys()):
+        raise UsageError(f"--option {foreign[0]} means nothing here")
+    given = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in options.items()]
+    try:
+        return arguments.asked_of(arguments.parsed([f"--base-url={url}", *given]), environ)
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+
+
+def measure(asked: Asked, say: Say) -> SessionsResult:
+    """Load the server. Raises LoadRefusedError or MeasureError, one line, where nothing could be loaded."""
+    from runbook.load.preflight import PreflightFailed
+    from runbook.load.run import run_validation
+
+    try:
+        return asyncio.run(run_validation(asked, say))
+    except PreflightFailed as refused:
+        kind = LoadRefusedError if refused.exit_code == LoadRefusedError.exit_code else MeasureError
+        raise kind(str(refused)) from refused
+    except OSError as error:
+        raise MeasureError(f"the run broke off, nothing is concluded: {error}") from error
+
+
+def replay(request: app.Request, told: Run, rollout: str) -> Story:
+    """Judge the raw streams of a file by today's rules; asks nobody."""
+    from runbook.load import replay as kept
+
+    path = Path(request.replay or "")
+    story = Story("validate", str(path), rollout, told.steps, told.findings)
+    with _readable(path):
+        options, records = kept.replay(path)
+    found = kept.finding_of(records)
+    story.extra["replay"] = _document(path, options.to_json(), len(records), found.evidence)
+    told.show("replay", story.extra["replay"])
+    told.find(found)
+    return story
+
+
+def _document(path: Path, run: Mapping[str, Any], kept: int, evidence: Mapping[str, Any]) -> dict[str, Any]:
+    return {"file": str(path), "name": run["tag"], "run": dict(run), "kept": kept, **evidence}
+
+
+@contextlib.contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _kept_streams(directory: Path, rollout: str) -> Path:
+    """Where raw streams of unclean sessions go; only their owner may read them."""
+    folder = directory / ".runbook" / "streams"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}; --streams FILE puts them elsewhere") from error
+    return folder / f"{rollout}.jsonl.gz"
