@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from runbook.edits import dropin, env_file, serve_script
 from runbook.errors import FileChangedError, HelperError, LockedError
 from runbook.load.statistics import upper_bound
+from runbook.onhost import inflight, pruning
+from runbook.onhost import audit
 from runbook.tunnel import Response, TunnelRefused
 from tests.building import TOPK, host, script
 
@@ -279,13 +281,33 @@ class FakeHost:
         self.jobs.clear()
         return {"exit": -15}
 
-    def _audit_read(self, state: str, after: int) -> dict[str, Any]:
-        numbered = [{**record, "seq": seq} for seq, record in enumerate(self.audit, 1)]
-        return {"records": [json.dumps(record) for record in numbered if record["seq"] > after]}
+    def _audit_read(self, state: str, offset: int = 0, sha256: str | None = None) -> dict[str, Any]:
+        chain = self.chain
+        same = hashlib.sha256(chain[:offset]).hexdigest() == sha256
+        return {"size": len(chain), "same": same, "b64": base64.b64encode(chain[offset:]).decode()}
 
-    def _audit_append(self, state: str, record: dict[str, Any]) -> dict[str, Any]:
+    @property
+    def chain(self) -> bytes:
+        """The audit records as the host's file holds them."""
+        content = b""
+        for record in self.audit:
+            content += audit.canonical_line(audit.linked(record, audit.place(content)))
+        return content
+
+    def _audit_place(self, state: str) -> dict[str, Any]:
+        return audit.place(self.chain)
+
+    def _audit_append(
+        self, state: str, record: dict[str, Any], expected: Any = None, once: bool = False
+    ) -> dict[str, Any]:
+        if once and any(known["id"] == record["id"] for known in self.audit):
+            return {"known": True}
         self.audit.append(record)
-        return {"seq": len(self.audit), "hash": f"{len(self.audit):064x}"}
+        last = json.loads(self.chain.splitlines()[-1])
+        return {"known": False, "seq": last["seq"], "hash": last["hash"], "journal": ""}
+
+    def _machine(self, checkout: str | None = None) -> dict[str, Any]:
+        return {"hostname": "gpu1", "kernel": "Linux 6.1", "gpus": [], "checkout": None}
 
     # -------------------------------------------------------------- the tunnel
 
