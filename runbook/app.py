@@ -157,7 +157,8 @@ def document_of(
 def _work(
     request: Request, name: str, told: Run, rollout_id: str, interrupt: Interrupt, view: View
 ) -> Iterator[Work]:
-    host = load_host(request, name, say=told.note)
+    declared = load_host(request, name, say=told.note)
+    host = inventory.overridden(declared, request.settings) if request.settings else declared
     mode: Mode = "reading" if request.options.dry_run else MODES[request.action]
     ask = view.secret if view.interactive else None
     with contextlib.ExitStack() as stack:
@@ -181,6 +182,7 @@ def _work(
             tunnel=stack.enter_context(tunnel.Tunnel(link)),
             rollout=rollout_id,
             operator={"user": getpass.getuser(), "host": socket.gethostname(), "reason": request.reason},
+            overrides=inventory.overriding(declared, request.settings),
             api_key=_api_key(host),
             confirm=_confirmed(request, name, view),
             offer=view.ask,
@@ -189,14 +191,13 @@ def _work(
 
 
 def load_host(request: Request, name: str, *, say: Callable[[str], None]) -> Host:
-    """The host of a name, with the command line's --set and --unset applied; brings the lab up when it is asked for."""
+    """The host of a name as its file says; brings the lab up when it is asked for."""
     variables = None
     if name == LAB:
         from runbook import lab
 
         variables = {"lab": lab.up(request.directory / ".lab", say=say).variables()}
-    host = inventory.load(name, hosts_dir=request.hosts_dir, variables=variables)
-    return inventory.overridden(host, request.settings) if request.settings else host
+    return inventory.load(name, hosts_dir=request.hosts_dir, variables=variables)
 
 
 def _api_key(host: Host) -> str | None:

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from runbook.course import Course
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ class Step:
 class Run:
     """One rollout's story: steps with outcome and duration, findings, told to every listener in order.
 
+    `courses` are the counts over time of the steps that count, by their names.
+
     `clock` returns seconds and only differences of it are used; `checkpoint` is called before each step and
     raises when the operator asked to stop, so that a step once begun is finished.
     """
@@ -108,12 +111,15 @@ class Run:
         self._checkpoint = checkpoint
         self.steps: list[StepEnded] = []
         self.findings: list[Finding] = []
+        self.courses: dict[str, Course] = {}
 
     def tell(self, event: Event) -> None:
         if isinstance(event, StepEnded):
             self.steps.append(event)
         elif isinstance(event, Found):
             self.findings.append(event.finding)
+        elif isinstance(event, Progress) and "counts" in event.fields:
+            self.courses.setdefault(event.step, Course(self._clock)).add(event.fields)
         for listener in self._listeners:
             listener(event)
 

@@ -11,8 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class Measured:
-    """Result documents of the load that ran, filled as it runs, so that an interrupted rollout still has them."""
+    """Result documents of the load that ran, filled as it runs, so that an interrupted rollout still has them.
+
+    `baseline` is what `bench` was compared with.
+    """
 
     validations: list[Mapping[str, Any]] = field(default_factory=list)
     bench: Mapping[str, Any] | None = None
     comparison: Mapping[str, Any] | None = None
+    baseline: Mapping[str, Any] | None = None

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from runbook import flagtable, releases
 from runbook import plan as plans
 from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError, UsageError
-from runbook.stages import before, deciding, files, restarting, standing, telling
+from runbook.looking import planned
+from runbook.stages import before, deciding, files, inflight, restarting, standing, telling
 from runbook.story import Story
 from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import configuration, loading, waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from runbook.model import Observation, Release
     from runbook.options import Options
@@ -22,19 +23,11 @@ if TYPE_CHECKING:
     from runbook.work import Work
 
 
-def plan(work: Work, options: Options) -> Story:
-    """Show what a deploy would do; reads only."""
-    story = _story(work, "plan")
-    with _told(work, story, audited=False):
-        _plan(work, story)
-    return story
-
-
 def deploy(work: Work, options: Options) -> Story:
     """Make the host what its file says, prove it, and keep it or go back."""
-    story = _story(work, "deploy")
-    with _told(work, story, audited=not options.dry_run):
-        seen, plan = _plan(work, story)
+    story = telling.story(work, "deploy")
+    with telling.told(work, story, audited=not options.dry_run):
+        seen, plan = planned(work, story)
         if options.dry_run:
             return story
         before.confirm(work)
@@ -44,18 +37,19 @@ def deploy(work: Work, options: Options) -> Story:
         load = _load_allowed(work, options)
         parent = files.secure(work, seen)
         baseline = loading.baseline(work, parent, serving=serving and load)
+        story.extra["parent"] = parent.id
         story.release = files.write(work, plan, seen, parent)
         with _undone(work, story, plan, parent, serving=serving):
             restarting.restart(work, plan)
             _prove(work, story, plan, load=load, baseline=baseline)
-        files.settle(work, story)
+        inflight.settle(work)
     return story
 
 
 def check(work: Work, options: Options) -> Story:
     """Ask whether what runs is what should run; changes nothing on the host but its audit."""
-    story = _story(work, "verify")
-    with _told(work, story, audited=True):
+    story = telling.story(work, "verify")
+    with telling.told(work, story, audited=True):
         with work.run.step("observe"):
             seen = work.observe()
             plans.require_units(work.host, seen)
@@ -63,8 +57,9 @@ def check(work: Work, options: Options) -> Story:
         story.release = seen.current
         story.plan, refused = configuration.planned(work.host, seen)
         rows = flagtable.rows(work.host, seen)
+        story.extra["flags"] = standing.flags(work.host, seen)
         work.run.show("places", [row.places for row in rows if row.places])
-        work.run.find(*configuration.drift(rows), *refused)
+        work.run.find(*configuration.drift(rows), *configuration.argument_drift(work.host, seen), *refused)
         from runbook.verify import bookkeeping  # here, since only this page keeps the books and pays for them
 
         work.run.find(*bookkeeping.book(work.host, seen, work.now().date()))
@@ -84,8 +79,8 @@ def check(work: Work, options: Options) -> Story:
 
 def validate(work: Work, options: Options) -> Story:
     """Run the host's validations, or those named, against what serves now; changes nothing on the host but its audit."""
-    story = _story(work, "validate")
-    with _told(work, story, audited=True):
+    story = telling.story(work, "validate")
+    with telling.told(work, story, audited=True):
         specs = loading.chosen(work.host, options.names)
         if not _load_allowed(work, options):
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
@@ -101,8 +96,8 @@ def validate(work: Work, options: Options) -> Story:
 
 def rollback(work: Work, options: Options) -> Story:
     """Put an older release back, restart what it calls for, and check that it runs."""
-    story = _story(work, "rollback")
-    with _told(work, story, audited=True):
+    story = telling.story(work, "rollback")
+    with telling.told(work, story, audited=True):
         with work.run.step("observe"):
             seen = work.observe()
             plans.require_units(work.host, seen)
@@ -116,44 +111,11 @@ def rollback(work: Work, options: Options) -> Story:
         if options.force:
             files.secure(work, seen)
         _return_to(work, story, plan, target)
-        files.settle(work, story)
-    return story
-
-
-def status(work: Work, options: Options) -> Story:
-    """What runs, since when, and whether it is what should run; reads only and judges nothing."""
-    story = _story(work, "status")
-    with _told(work, story, audited=False):
-        seen = work.observe()
-        plans.require_units(work.host, seen)
-        story.release = seen.current
-        story.extra["status"] = standing.status(work, seen)
-        work.run.show("status", story.extra["status"])
-    return story
-
-
-def list_releases(work: Work, options: Options) -> Story:
-    """The releases the host keeps, newest first."""
-    story = _story(work, "releases")
-    with _told(work, story, audited=False):
-        seen = work.observe()
-        story.release = seen.current
-        story.extra["releases"] = releases.table(seen)
-        work.run.show("releases", story.extra["releases"])
+        inflight.settle(work)
     return story
 
 
 # ------------------------------------------------------------------ the parts of the page
-
-
-def _plan(work: Work, story: Story) -> tuple[Observation, Plan]:
-    with work.run.step("observe"):
-        seen = work.observe()
-    with work.run.step("plan") as step:
-        plan = story.plan = plans.deploy(work.host, seen)
-        step.detail = f"{len(plan.changes)} files, {len(plan.restarts)} restarts, digest {plan.digest[:12]}"
-    work.run.show("plan", plan)
-    return seen, plan
 
 
 def _prove(work: Work, story: Story, plan: Plan, *, load: bool, baseline: Any) -> None:
@@ -161,7 +123,7 @@ def _prove(work: Work, story: Story, plan: Plan, *, load: bool, baseline: Any) -
     watch = waiting.Watch.start(work)
     if not waiting.all_up(work) or not waiting.serving_ready(work):
         raise GateError("the service did not come up healthy and ready; nothing was validated")
-    work.run.find(*configuration.environment(work.host, work.observe(), plan.wanted))
+    _as_planned(work, story, plan.wanted)
     watch.check(work)
     if load:
         loading.under_load(work, story.measured, watch, baseline=baseline)
@@ -170,6 +132,14 @@ def _prove(work: Work, story: Story, plan: Plan, *, load: bool, baseline: Any) -
             "not validated: the release is unproven until `verify --load` or a deploy with validation"
         )
         story.extra["validated"] = False
+
+
+def _as_planned(work: Work, story: Story, wanted: Mapping[str, Mapping[str, str | None]]) -> None:
+    """Look once more: what runs, flag by flag, and whether it is what was planned."""
+    seen = work.observe()
+    story.extra["flags"] = standing.flags(work.host, seen)
+    work.run.find(*configuration.environment(work.host, seen, wanted))
+    work.run.find(*configuration.arguments(work.host, seen))
 
 
 @contextlib.contextmanager
@@ -208,7 +178,7 @@ def _return_to(work: Work, story: Story, plan: Plan, target: Release) -> None:
         restarting.restart(work, plan)
         asked = len(work.run.findings)
         up = waiting.all_up(work) and waiting.serving_ready(work)
-        work.run.find(*configuration.environment(work.host, work.observe(), target.flags))
+        _as_planned(work, story, target.flags)
     except InterruptedByOperator:
         raise
     except RunbookError as error:
@@ -224,23 +194,3 @@ def _load_allowed(work: Work, options: Options) -> bool:
     if options.skip_validation:
         return False
     return options.load if options.load is not None else work.host.traffic == "none"
-
-
-def _story(work: Work, action: str) -> Story:
-    return Story(action, work.host.name, work.rollout, work.run.steps, work.run.findings)
-
-
-@contextlib.contextmanager
-def _told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
-    """Whatever ends a rollout, its record is written; errors of ours end it, foreign ones go on up."""
-    started = work.now()
-    try:
-        yield
-    except RunbookError as error:
-        story.error = error
-    except BaseException as error:
-        story.error = error
-        raise
-    finally:
-        if audited:
-            telling.append_record(work, story, started)

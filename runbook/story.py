@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Mapping, Sequence
 
+    from runbook.course import Course
     from runbook.events import StepEnded
     from runbook.plan import Plan
 
@@ -36,6 +37,7 @@ class Story:
     audit: Mapping[str, Any] | None = None
     error: BaseException | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+    courses: Mapping[str, Course] = field(default_factory=dict)
 
     @property
     def outcome(self) -> Outcome:
@@ -72,12 +74,25 @@ class Story:
                 for step in self.steps
             ],
             "findings": [finding.to_json() for finding in self.findings],
-            "validations": list(self.measured.validations),
-            "bench": self.measured.bench
-            and {"result": self.measured.bench, "comparison": self.measured.comparison},
+            "validations": [
+                {**run, "over_time": self._course(f"validate {run['name']}")}
+                for run in self.measured.validations
+            ],
+            "bench": self.measured.bench and self._bench(),
             "audit": self.audit and {"seq": self.audit["seq"], "hash": self.audit["hash"]},
             "error": str(self.error) or type(self.error).__name__ if self.error else None,
             **self.extra,
+        }
+
+    def _course(self, step: str) -> list[dict[str, Any]]:
+        return self.courses[step].samples if step in self.courses else []
+
+    def _bench(self) -> dict[str, Any]:
+        measured = self.measured
+        return {
+            "result": measured.bench,
+            "comparison": measured.comparison,
+            "baseline": measured.baseline,
         }
 
     def record(

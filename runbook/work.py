@@ -33,7 +33,8 @@ class Work:
     """One host at work. `checkpoint` raises InterruptedByOperator once the operator asked to stop.
 
     `confirm` and `offer` ask a yes-or-no question: `confirm` is true where the command line already said yes, `offer`
-    only where a person answers. `sleep` takes seconds.
+    only where a person answers. `overrides` are flags whose wanted value, None for absent, the command line gave and
+    the host file does not. `sleep` takes seconds.
     """
 
     host: Host
@@ -42,6 +43,7 @@ class Work:
     tunnel: Tunnel
     rollout: str
     operator: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Mapping[str, str | None] = field(default_factory=dict)
     api_key: str | None = None
     confirm: Callable[[str], bool] = lambda question: False
     offer: Callable[[str], bool] = lambda question: False

@@ -9,14 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from runbook.inventory.lookup import known, load
-from runbook.inventory.overrides import overridden
+from runbook.inventory.overrides import overridden, overriding
 
 if TYPE_CHECKING:
     from runbook.inventory.adopt import adopt_text, roles
     from runbook.inventory.documents import document
     from runbook.inventory.hostfile import parse
 
-__all__ = ["adopt_text", "document", "known", "load", "overridden", "parse", "roles"]
+__all__ = ["adopt_text", "document", "known", "load", "overridden", "overriding", "parse", "roles"]
 
 _ROOMS = {"adopt_text": "adopt", "roles": "adopt", "document": "documents", "parse": "hostfile"}
 

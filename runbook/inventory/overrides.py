@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from runbook.errors import UsageError
 from runbook.model import Flag
+from runbook.onhost.masking import mask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,16 @@ def overridden(host: Host, settings: Mapping[str, str | None]) -> Host:
     declared = {flag.name: flag for flag in host.flags}
     changed = {name: _flag(host, declared.get(name), name, value) for name, value in settings.items()}
     return dataclasses.replace(host, flags=tuple({**declared, **changed}.values()))
+
+
+def overriding(host: Host, settings: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Those of the settings that say something else than the host's file; secrets are masked."""
+    declared = {flag.name: flag.value for flag in host.flags}
+    return {
+        name: value and mask(name, value)
+        for name, value in settings.items()
+        if name not in declared or declared[name] != value
+    }
 
 
 def _flag(host: Host, declared: Flag | None, name: str, value: str | None) -> Flag:

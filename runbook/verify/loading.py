@@ -129,7 +129,7 @@ def measure_bench(
             result = bench.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
         except MeasureError as error:
             return _not_measured(work, step, "bench", error)
-        measured.bench = result
+        measured.bench, measured.baseline = result, baseline
         judged = bench.judge(result, baseline, spec)
         measured.comparison = judged.comparison
         step.outcome = worst(finding.outcome for finding in judged.findings)
