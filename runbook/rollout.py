@@ -10,22 +10,22 @@ from runbook import plan as plans
 from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError, UsageError
 from runbook.looking import planned
 from runbook.stages import before, deciding, files, inflight, restarting, standing, telling
-from runbook.story import Story
 from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import configuration, loading, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runbook.model import Observation, Release
+    from runbook.model import Release
     from runbook.options import Options
     from runbook.plan import Plan
+    from runbook.story import Story
     from runbook.work import Work
 
 
 def deploy(work: Work, options: Options) -> Story:
     """Make the host what its file says, prove it, and keep it or go back."""
-    story = telling.story(work, "deploy")
+    story = telling.begin(work, "deploy")
     with telling.told(work, story, audited=not options.dry_run):
         seen, plan = planned(work, story)
         if options.dry_run:
@@ -48,7 +48,7 @@ def deploy(work: Work, options: Options) -> Story:
 
 def check(work: Work, options: Options) -> Story:
     """Ask whether what runs is what should run; changes nothing on the host but its audit."""
-    story = telling.story(work, "verify")
+    story = telling.begin(work, "verify")
     with telling.told(work, story, audited=True):
         with work.run.step("observe"):
             seen = work.observe()
@@ -79,7 +79,7 @@ def check(work: Work, options: Options) -> Story:
 
 def validate(work: Work, options: Options) -> Story:
     """Run the host's validations, or those named, against what serves now; changes nothing on the host but its audit."""
-    story = telling.story(work, "validate")
+    story = telling.begin(work, "validate")
     with telling.told(work, story, audited=True):
         specs = loading.chosen(work.host, options.names)
         if not _load_allowed(work, options):
@@ -96,7 +96,7 @@ def validate(work: Work, options: Options) -> Story:
 
 def rollback(work: Work, options: Options) -> Story:
     """Put an older release back, restart what it calls for, and check that it runs."""
-    story = telling.story(work, "rollback")
+    story = telling.begin(work, "rollback")
     with telling.told(work, story, audited=True):
         with work.run.step("observe"):
             seen = work.observe()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
+from runbook.stages import inflight
 from runbook.text import columns, one_line
 from runbook.verdict import Outcome
 
@@ -83,13 +84,8 @@ def _under_way(shown: Mapping[str, Any]) -> list[str]:
     if (lock := shown["lock"]) is not None:
         who = lock.get("who") or f"{lock.get('user')}@{lock.get('host')}"
         lines.append(one_line(f"LOCKED by {who} since {lock.get('since')}: {lock.get('step')}"))
-    if (inflight := shown["inflight"]) is not None and lock is None:
-        lines.append(
-            one_line(
-                f"INTERRUPTED: rollout {inflight.get('rollout')} by {inflight.get('who')} stopped after step "
-                f"{inflight.get('step')}; the next deploy or rollback settles it"
-            )
-        )
+    if (left := shown["inflight"]) is not None and lock is None:
+        lines.append(one_line(f"INTERRUPTED: {inflight.told(left)}", 800))
     return lines
 
 

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from runbook.edits import dropin, env_file, serve_script
 from runbook.errors import FileChangedError, HelperError, LockedError
 from runbook.load.statistics import upper_bound
-from runbook.onhost import inflight, pruning
-from runbook.onhost import audit
+from runbook.onhost import audit, inflight, pruning
 from runbook.tunnel import Response, TunnelRefused
 from tests.building import TOPK, host, script
 
@@ -203,8 +202,22 @@ class FakeHost:
         return {}
 
     def _inflight(self, state: str, doc: Any) -> dict[str, Any]:
-        self.inflight = doc
+        same = doc and self.inflight and self.inflight["rollout"] == doc["rollout"]
+        self.inflight = doc and {**doc, "steps": self.inflight["steps"] if same else []}
         return {}
+
+    def _inflight_step(self, state: str, rollout: str, step: str, done: bool) -> dict[str, Any]:
+        if self.inflight and self.inflight["rollout"] == rollout:
+            steps = (inflight.ended if done else inflight.begun)(self.inflight["steps"], step, "now")
+            self.inflight |= {"step": step, "steps": steps}
+        return {}
+
+    def _release_prune(self, state: str, keep: int) -> dict[str, Any]:
+        back_to = (self.inflight or {}).get("parent")
+        removed = pruning.surplus(list(self.releases.values()), keep, self.current, back_to)
+        for name in removed:
+            del self.releases[name], self.stored[name]
+        return {"removed": removed}
 
     def _release_save(self, state: str, manifest: dict[str, Any], files: list[str]) -> dict[str, Any]:
         self.releases[manifest["id"]] = dict(manifest)

@@ -30,6 +30,7 @@ MODULES = {
     "cache": ("cache_has", "cache_put"),
     "jobs": ("job_start", "job_poll", "job_stop"),
     "gpus": ("gpus",),
+    "inflight": ("inflight", "inflight_step"),
     "journal": ("journal",),
     "listening": ("listening",),
     "lock": ("lock", "lock_step", "unlock"),

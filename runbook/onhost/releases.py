@@ -1,4 +1,4 @@
-"""Releases on the host: `releases/<id>/` with the bytes, `manifest.json` and `restore.sh`; `current`; `inflight.json`."""
+"""Releases on the host: `releases/<id>/` with the bytes, `manifest.json` and `restore.sh`; `current`."""
 
 from __future__ import annotations
 
@@ -183,14 +183,4 @@ def release_remove(session: Session, state: str, id: str) -> dict[str, Any]:
     os.rename(path, doomed)
     shutil.rmtree(doomed)
     directory.sync_directory(os.path.dirname(path))
-    return {}
-
-
-@writing
-def inflight(session: Session, state: str, doc: Mapping[str, Any] | None) -> dict[str, Any]:
-    path = os.path.join(directory.ensure(state), "inflight.json")
-    if doc is None:
-        directory.remove(path)
-    else:
-        directory.write_json(path, dict(doc))
     return {}

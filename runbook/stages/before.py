@@ -100,7 +100,9 @@ def _serving(work: Work) -> tuple[bool, str]:
 def refuse_hand_edits(work: Work, seen: Observation, *, force: bool) -> None:
     """A rollback over files somebody edited by hand needs --force, which saves them first."""
     here = releases.current(seen)
-    edited = releases.edited_since(seen, here) if here and not seen.inflight else ()
+    # What an interrupted rollout wrote is nobody's hand.
+    written = bool((seen.inflight or {}).get("parent"))
+    edited = releases.edited_since(seen, here) if here and not written else ()
     if edited and not force:
         raise ReleaseError(
             f"{', '.join(edited)} changed since release {here.id if here else ''} by another hand; "

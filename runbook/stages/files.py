@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from runbook import plan as plans
 from runbook import releases
 from runbook.observation import release as parse_release
+from runbook.stages import inflight
 from runbook.work import new_id
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from runbook.model import Change, Host, Observation, Release
     from runbook.plan import Plan
-    from runbook.story import Story
     from runbook.work import Work
 
 
@@ -44,10 +44,11 @@ def _flags(host: Host, seen: Observation) -> dict[str, plans.Environment]:
 
 def write(work: Work, plan: Plan, seen: Observation, parent: Release) -> str:
     """Write the plan's files and save them as a release; without changes the parent stays current."""
+    if not plan.empty:
+        inflight.begin(work, "deploy", back_to=parent.id if plan.changes else None)
     if not plan.changes:
         return parent.id
-    with work.run.step("write") as step:
-        inflight(work, "write", back_to=parent.id)
+    with work.run.step("write") as step, inflight.marked(work, "write"):
         _write_files(work, plan)
         files = releases.records(seen.files, plan.changes)
         release = _save(work, "unproven", parent=parent.id, files=files, flags=plan.wanted)
@@ -58,8 +59,8 @@ def write(work: Work, plan: Plan, seen: Observation, parent: Release) -> str:
 
 def write_back(work: Work, plan: Plan, target: Release) -> None:
     """Put a release's bytes back and make it current."""
-    with work.run.step("write back") as step:
-        inflight(work, "write back", back_to=target.id)
+    inflight.begin(work, "rollback", back_to=target.id)
+    with work.run.step("write back") as step, inflight.marked(work, "write back"):
         if plan.changes:
             _write_files(work, plan)
         work.wire.call("set_current", state=work.host.state, id=target.id)
@@ -108,13 +109,3 @@ def plan_back(work: Work, seen: Observation, target: Release) -> Plan:
     more = [record.path for record in target.files if record.path not in seen.files]
     seen = work.observe(also=more) if more else seen
     return releases.plan_back(work.host, seen, stored["files"], target)
-
-
-def inflight(work: Work, step: str, *, back_to: str) -> None:
-    """Mark on the host what is under way, so that the next run can finish or undo it."""
-    work.wire.call("inflight", state=work.host.state, doc={**work.who(), "step": step, "parent": back_to})
-
-
-def settle(work: Work, story: Story) -> None:
-    """Nothing is under way any more."""
-    work.wire.call("inflight", state=work.host.state, doc=None)

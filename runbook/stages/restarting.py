@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.errors import GateError
 from runbook.probes import unit
-from runbook.stages import holders
+from runbook.stages import holders, inflight
 from runbook.verdict import Finding, Outcome
 from runbook.verify import waiting
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 def restart(work: Work, plan: Plan) -> None:
     """Restart the plan's units in start order, each healthy before the next; raises GateError."""
     if plan.daemon_reload:
-        with work.run.step("daemon-reload"):
+        with work.run.step("daemon-reload"), inflight.marked(work, "daemon-reload"):
             work.wire.call("daemon_reload")
     for item in plan.restarts:
-        _restart_one(work, item, plan.wanted.get(item.role, {}))
+        with inflight.marked(work, f"restart {item.role}"):
+            _restart_one(work, item, plan.wanted.get(item.role, {}))
 
 
 def _restart_one(work: Work, item: Restart, wanted: plans.Environment) -> None:

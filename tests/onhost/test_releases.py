@@ -154,7 +154,7 @@ def test_one_may_be_removed_but_never_the_current(
 
 def test_what_is_in_flight_is_kept_until_it_is_settled(writing: InProcessWire, state: str) -> None:
     writing.call("inflight", state=state, doc={"step": "edit"})
-    assert summary(writing, state)["inflight"] == {"step": "edit"}
+    assert summary(writing, state)["inflight"] == {"step": "edit", "steps": []}
     writing.call("inflight", state=state, doc=None)
     assert summary(writing, state)["inflight"] is None
 

@@ -1,0 +1,36 @@
+"""Old releases go, so that a host deployed to for years does not fill its disk."""
+
+from __future__ import annotations
+
+from runbook.onhost import inflight, releases
+from runbook.onhost import state as directory
+from runbook.onhost.calls import writing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from runbook.onhost.session import Session
+
+
+@writing
+def release_prune(session: Session, state: str, keep: int) -> dict[str, list[str]]:
+    """Remove all but the newest `keep` releases; the ids that went."""
+    if not directory.exists(state):
+        return {"removed": []}
+    back_to = (inflight.read(state) or {}).get("parent")
+    removed = surplus(releases.manifests(state), keep, releases.current(state), back_to)
+    for release in removed:
+        releases.release_remove(session, state=state, id=release)
+    return {"removed": removed}
+
+
+def surplus(known: list[dict[str, Any]], keep: int, here: str | None, back_to: str | None) -> list[str]:
+    """The releases to remove, oldest first as `known` is: never the current one nor its parent, whatever `keep` says,
+    nor what an interrupted rollout goes back to; and none at all where no release is current."""
+    parents = {one.get("id"): one.get("parent") for one in known}
+    if here not in parents or keep < 1:
+        return []
+    newest = {one.get("id") for one in known[-keep:]}
+    kept = {here, parents[here], back_to, *newest}
+    return [name for name in parents if isinstance(name, str) and name not in kept]

@@ -1,0 +1,65 @@
+"""What is under way on the host, marked there before each deed and after it, so that whoever comes next can settle it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from runbook.errors import RunbookError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runbook.work import Work
+
+
+def begin(work: Work, action: str, *, back_to: str | None) -> None:
+    """Open the book of a rollout. `back_to` is the release a rollback goes to should this one be interrupted; None where
+    no file changes: then it goes where it would have gone before."""
+    doc = {**work.who(), "action": action, "step": None, "parent": back_to}
+    work.wire.call("inflight", state=work.host.state, doc=doc)
+
+
+@contextlib.contextmanager
+def marked(work: Work, step: str) -> Iterator[None]:
+    """Mark that a step begins, and that it is done unless the body raises."""
+    _mark(work, step, done=False)
+    yield
+    _mark(work, step, done=True)
+
+
+def _mark(work: Work, step: str, *, done: bool) -> None:
+    work.wire.call("inflight_step", state=work.host.state, rollout=work.rollout, step=step, done=done)
+
+
+def settle(work: Work) -> None:
+    """Nothing is under way any more; releases beyond `keep_releases` go."""
+    work.wire.call("inflight", state=work.host.state, doc=None)
+    try:
+        removed = work.wire.call("release_prune", state=work.host.state, keep=work.host.keep_releases)[
+            "removed"
+        ]
+    except RunbookError as error:
+        work.run.note(f"old releases could not be removed: {error}")
+        return
+    if removed:
+        work.run.note(
+            f"removed {len(removed)} old releases (keep_releases: {work.host.keep_releases}): {', '.join(removed)}"
+        )
+
+
+def told(doc: Mapping[str, Any]) -> str:
+    """An interrupted rollout in one sentence: what of it is done, and in which step it stopped."""
+    what = (
+        f"{doc.get('action') or 'rollout'} {doc.get('rollout')} by {doc.get('who')}, begun {doc.get('since')}"
+    )
+    return f"{what}: {_how_far(doc)}; the next deploy or rollback settles it"
+
+
+def _how_far(doc: Mapping[str, Any]) -> str:
+    steps = doc.get("steps")
+    steps = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    done = [str(step.get("name")) for step in steps if step.get("ended")]
+    stopped = [str(step.get("name")) for step in steps if not step.get("ended")]
+    so_far = f"done: {', '.join(done)}" if done else "no step of it is done"
+    return f"{so_far}; stopped in: {', '.join(stopped)}" if stopped else f"{so_far}; stopped after it"
