@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import getpass
-import importlib
 import json
 import os
 import socket
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import audit, bundle, inventory, ssh, tunnel
+from runbook import bundle, inventory, pages, ssh, tunnel
 from runbook.calling import TellingWire
 from runbook.errors import RunbookError, UsageError
 from runbook.events import Run
@@ -40,6 +39,7 @@ MODES: Mapping[str, Mode] = {
     "releases": "reading",
     "verify": "running",
     "validate": "running",
+    "bench": "running",
     "deploy": "writing",
     "rollback": "writing",
 }
@@ -126,9 +126,7 @@ def _one(request: Request, name: str, view: View, listeners: Sequence[Listener])
 
     def page(told: Run, rollout_id: str) -> Story:
         with interrupt.listening(), _work(request, name, told, rollout_id, interrupt, view) as work:
-            from runbook import pages
-
-            story = pages.PAGES[request.action](work, request.options)
+            story = pages.page(request.action)(work, request.options)
             _mirror(work, request, story)
         return story
 
@@ -164,8 +162,8 @@ def _work(
     with contextlib.ExitStack() as stack:
         with told.step(f"connect {host.ssh.address}"):
             link = stack.enter_context(ssh.connect(host.ssh, accept_new=request.accept_new, ask=ask))
-            # Importing the pages costs about as long as the host takes to start the helper: the two go side by side.
-            threading.Thread(target=importlib.import_module, args=("runbook.pages",), daemon=True).start()
+            # Importing the page costs about as long as the host takes to start the helper: the two go side by side.
+            threading.Thread(target=pages.page, args=(request.action,), daemon=True).start()
             wire = stack.enter_context(
                 link.open_wire(
                     mode,
@@ -217,6 +215,8 @@ def _mirror(work: Work, request: Request, story: Story) -> None:
     """Copy new audit records here; a mirror that cannot be written is said and changes no outcome."""
     if story.audit is None:
         return
+    from runbook import audit  # only what ends in a record pays for it
+
     try:
         copied = audit.mirror(work.wire, work.host, audit.directory(request.directory), work.now())
     except (RunbookError, OSError) as error:

@@ -1,11 +1,9 @@
-"""The actions on a host by name, with everything they need imported: what app loads while the host is being reached."""
+"""The actions on a host by name. An action loads what it needs and no more; app does so while the host is being reached."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
-
-from runbook import rollout
-from runbook.edits import serve_script as serve_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,12 +12,20 @@ if TYPE_CHECKING:
     from runbook.story import Story
     from runbook.work import Work
 
-PAGES: Mapping[str, Callable[[Work, Options], Story]] = {
-    "plan": rollout.plan,
-    "deploy": rollout.deploy,
-    "verify": rollout.check,
-    "validate": rollout.validate,
-    "rollback": rollout.rollback,
-    "status": rollout.status,
-    "releases": rollout.list_releases,
+PAGES: Mapping[str, tuple[str, str]] = {
+    "plan": ("looking", "plan"),
+    "deploy": ("rollout", "deploy"),
+    "verify": ("rollout", "check"),
+    "validate": ("rollout", "validate"),
+    "bench": ("rollout", "bench"),
+    "rollback": ("rollout", "rollback"),
+    "status": ("looking", "status"),
+    "releases": ("looking", "list_releases"),
 }
+
+
+def page(action: str) -> Callable[[Work, Options], Story]:
+    """The page of an action, with everything it needs imported."""
+    module, name = PAGES[action]
+    found: Callable[[Work, Options], Story] = getattr(import_module(f"runbook.{module}"), name)
+    return found

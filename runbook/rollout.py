@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from runbook import flagtable, releases
@@ -11,7 +12,7 @@ from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError
 from runbook.looking import planned
 from runbook.stages import before, deciding, files, inflight, restarting, standing, telling
 from runbook.verdict import Finding, Outcome, worst
-from runbook.verify import configuration, loading, waiting
+from runbook.verify import benching, configuration, loading, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +37,7 @@ def deploy(work: Work, options: Options) -> Story:
         serving = before.preflight(work, seen)
         load = _load_allowed(work, options)
         parent = files.secure(work, seen)
-        baseline = loading.baseline(work, parent, serving=serving and load)
+        baseline = benching.baseline(work, parent, seen, plan, serving=serving) if load else None
         story.extra["parent"] = parent.id
         story.release = files.write(work, plan, seen, parent)
         with _undone(work, story, plan, parent, serving=serving):
@@ -91,6 +92,24 @@ def validate(work: Work, options: Options) -> Story:
         if waiting.all_up(work) and waiting.serving_ready(work):
             watch = waiting.Watch.start(work)
             loading.validate_each(work, loading.jobs_of(work), specs, story.measured, watch)
+    return story
+
+
+def bench(work: Work, options: Options) -> Story:
+    """Bench what serves now, by itself or against an older bench; changes nothing on the host but its audit."""
+    work = dataclasses.replace(work, host=benching.chosen(work.host, options))
+    story = telling.begin(work, "bench")
+    with telling.told(work, story, audited=True):
+        if not _load_allowed(work, options):
+            raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
+        with work.run.step("observe"):
+            seen = work.observe()
+            plans.require_units(work.host, seen)
+        story.release, story.extra["against"] = seen.current, options.against
+        judge = benching.judge_of(work, seen, options)
+        if waiting.all_up(work) and waiting.serving_ready(work):
+            watch = waiting.Watch.start(work)
+            benching.measure(work, loading.jobs_of(work), story.measured, watch, judge)
     return story
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook import rollout
+from runbook import looking, rollout
 from runbook.errors import InterruptedByOperator
 from runbook.events import Event, Run
 from runbook.model import Policy, Sessions
@@ -493,5 +493,5 @@ def test_a_verify_tells_the_drop_in_in_its_drift_and_why_a_deploy_would_be_refus
 
 
 def test_plan_and_deploy_show_the_very_same_plan() -> None:
-    shown = rollout.plan(work_on(with_a_drop_in(declared=True)), Options()).document()["plan"]
+    shown = looking.plan(work_on(with_a_drop_in(declared=True)), Options()).document()["plan"]
     assert deploy(with_a_drop_in(declared=True)).document()["plan"] == shown

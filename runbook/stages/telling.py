@@ -1,21 +1,45 @@
-"""What is told afterwards: the audit record."""
+"""The story of a page, told whatever ends it: document and audit record."""
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
-from runbook.errors import (
-    RunbookError,
-)
+from runbook.errors import RunbookError
+from runbook.story import Story
 
 if TYPE_CHECKING:
     import datetime
+    from collections.abc import Iterator
 
-    from runbook.story import Story
     from runbook.work import Work
 
 # An operator who pressed Ctrl-C twice waits at most this long for the record.
 AUDIT_DEADLINE_S = 10.0
+
+
+def begin(work: Work, action: str) -> Story:
+    """The story of an action that begins now."""
+    run, extra = work.run, {"overrides": dict(work.overrides)} if work.overrides else {}
+    return Story(
+        action, work.host.name, work.rollout, run.steps, run.findings, extra=extra, courses=run.courses
+    )
+
+
+@contextlib.contextmanager
+def told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
+    """Whatever ends a rollout, its record is written; errors of ours end it, foreign ones go on up."""
+    started = work.now()
+    try:
+        yield
+    except RunbookError as error:
+        story.error = error
+    except BaseException as error:
+        story.error = error
+        raise
+    finally:
+        if audited:
+            append_record(work, story, started)
 
 
 def append_record(work: Work, story: Story, started: datetime.datetime) -> None:

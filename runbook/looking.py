@@ -1,0 +1,61 @@
+"""plan, status and releases of one host: pages that only look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runbook import plan as plans
+from runbook.stages import telling
+
+if TYPE_CHECKING:
+    from runbook.model import Observation
+    from runbook.options import Options
+    from runbook.plan import Plan
+    from runbook.story import Story
+    from runbook.work import Work
+
+
+def plan(work: Work, options: Options) -> Story:
+    """Show what a deploy would do; reads only."""
+    story = telling.begin(work, "plan")
+    with telling.told(work, story, audited=False):
+        planned(work, story)
+    return story
+
+
+def status(work: Work, options: Options) -> Story:
+    """What runs, since when, and whether it is what should run; reads only and judges nothing."""
+    story = telling.begin(work, "status")
+    with telling.told(work, story, audited=False):
+        seen = work.observe()
+        plans.require_units(work.host, seen)
+        story.release = seen.current
+        from runbook.stages import standing  # here, since only this page pays for it
+
+        story.extra["status"] = standing.status(work, seen)
+        work.run.show("status", story.extra["status"])
+    return story
+
+
+def list_releases(work: Work, options: Options) -> Story:
+    """The releases the host keeps, newest first."""
+    story = telling.begin(work, "releases")
+    with telling.told(work, story, audited=False):
+        seen = work.observe()
+        story.release = seen.current
+        from runbook import releases
+
+        story.extra["releases"] = releases.table(seen)
+        work.run.show("releases", story.extra["releases"])
+    return story
+
+
+def planned(work: Work, story: Story) -> tuple[Observation, Plan]:
+    """Look at the host once and plan a deploy from that; shown as the plan."""
+    with work.run.step("observe"):
+        seen = work.observe()
+    with work.run.step("plan") as step:
+        plan = story.plan = plans.deploy(work.host, seen)
+        step.detail = f"{len(plan.changes)} files, {len(plan.restarts)} restarts, digest {plan.digest[:12]}"
+    work.run.show("plan", plan)
+    return seen, plan
