@@ -57,7 +57,8 @@ class Plain:
 
     def _progress(self, event: Progress) -> list[str]:
         line = f"{event.step}: {one_line(event.text)}"
-        if line == self._said:
+        only_figures = event.fields.get("changed") is False and not self._verbose
+        if only_figures or line == self._said:
             return []
         self._said = line
         return [line]

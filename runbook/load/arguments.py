@@ -111,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.5,
         metavar="SHARE",
-        help="of the sessions, must run at once",
+        help="of the sessions, must run at once, and not wait for this client",
     )
     option(
         "--streams",

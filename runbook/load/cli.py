@@ -53,9 +53,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def teller(out: TextIO, *, jsonl: bool) -> Say:
-    """Progress as lines of text, or as JSON lines; flushed one by one."""
+    """Progress as JSON lines, or as lines of text, in a log one a change; flushed one by one."""
 
     def say(text: str, /, **fields: Any) -> None:
+        if not (jsonl or out.isatty() or fields.get("changed", True)):
+            return
         line = json.dumps({"event": "progress", "text": text, "fields": fields}) if jsonl else text
         _write(out, line)
 

@@ -72,6 +72,11 @@ class Gauge:
         """Reads of all streams so far; a read mostly is a chunk."""
         return self._reads + sum(len(raw.reads) for raw in list(self._live.values()))
 
+    @property
+    def finished_reads(self) -> int:
+        """Reads of the streams that ended."""
+        return self._reads
+
     def gap_median_s(self) -> float | None:
         """Median seconds between two reads of one stream."""
         return self._gaps.quantile(0.5)

@@ -27,6 +27,7 @@ class Seen:
 class Record:
     """A session that ended. `end` is its outcome, `corrupt` says that it is a corruption class.
 
+    `served_s` is the part of its time in which the server had a request of it: the rest it waited for this client.
     `tokens` counts output tokens by the server's usage, `prompt_tokens` those of the first request; `chunks`
     counts events that carried output, `without_usage` responses that gave no count. `status` is the HTTP status
     of the last response. Times by `perf_counter`.
@@ -46,6 +47,7 @@ class Record:
     status: int
     began: float
     ended: float
+    served_s: float = 0.0
 
     @property
     def clean(self) -> bool:
@@ -63,6 +65,7 @@ class Story:
         self.prompt_tokens = 0
         self.turns = self.tokens = self.chunks = self.without_usage = 0
         self.status = 200
+        self.served_s = 0.0
         self.seen: list[Seen] = []
 
     def add(self, turn: Turn, answer: Answer, judgement: Judgement) -> None:
@@ -93,4 +96,5 @@ class Story:
             status=self.status,
             began=self.began,
             ended=time.perf_counter(),
+            served_s=self.served_s,
         )

@@ -54,6 +54,7 @@ class Swarm:
         self.live: dict[int, Story] = {}
         self.began = time.perf_counter()
         self.stopped = False
+        self.wave = 0
         self._asker = asker
         self._streams = streams
         self._aborts = random.Random(options.seed + 1)
@@ -64,6 +65,7 @@ class Swarm:
         """Every wave; returns all records, those of stopped sessions too."""
         with self._aside_of_loop:
             for wave, scripts in enumerate(waves_of_scripts(self.options, self.registry)):
+                self.wave = wave
                 await self._wave(wave, scripts)
                 over = time.perf_counter() - self.began >= self.options.soak_s
                 if self.stopped or (wave + 1 >= self.options.waves and over):
@@ -113,8 +115,12 @@ class Swarm:
         async def asked(messages: Sequence[Message]) -> Answer:
             body = self.options.body(messages, TOOLS)
             if self._aborts.random() < self.options.aborts:
+                dropping = time.perf_counter()
                 await self._asker.ask_and_drop(body, self._aborts.randrange(1, 40))
-            raw = await self._asker.ask(body, deadline - time.perf_counter(), self.gauge)
+                story.served_s += time.perf_counter() - dropping
+            asked_at = time.perf_counter()
+            raw = await self._asker.ask(body, deadline - asked_at, self.gauge)
+            story.served_s += (raw.ended or time.perf_counter()) - asked_at
             answer = await self._aside(lambda: answer_of(raw))
             raw.reads.clear()  # the wire's stall timer holds on to `raw` until it would have gone off
             return answer

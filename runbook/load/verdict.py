@@ -62,7 +62,7 @@ def findings(records: Sequence[Record], conditions: Conditions) -> tuple[Finding
         _ends(records),
         *_declined(records),
         _concurrency(conditions),
-        *_client(conditions),
+        _client(records, conditions),
         _copying(records),
         *_trend(records),
     ]
@@ -208,16 +208,27 @@ def _concurrency(conditions: Conditions) -> Finding:
     return Finding("concurrency", Outcome.PASS if reached else Outcome.INCONCLUSIVE, message)
 
 
-def _client(conditions: Conditions) -> Iterator[Finding]:
-    """Whether this client, not the server, set the pace."""
-    lag, gap = conditions.lag_p99_s, conditions.gap_median_s
-    message = f"client used {conditions.client_cpu:.0%} of a core, {conditions.max_client_cpu:.0%} allowed"
+def client_wait(records: Sequence[Record]) -> float:
+    """Share of the sessions' time in which no request of theirs was with the server: our judging, our late loop."""
+    done = finished(records)
+    whole = sum(record.ended - record.began for record in done)
+    return max(0.0, 1.0 - sum(record.served_s for record in done) / whole) if whole else 0.0
+
+
+def _client(records: Sequence[Record], conditions: Conditions) -> Finding:
+    """Whether this client, not the server, set the pace: then the server saw another load than was asked for."""
+    lag, gap, wait = conditions.lag_p99_s, conditions.gap_median_s, client_wait(records)
+    may_wait = 1.0 - conditions.min_concurrency
+    message = (
+        f"client used {conditions.client_cpu:.0%} of a core, {conditions.max_client_cpu:.0%} allowed; sessions waited "
+        f"for it {wait:.0%} of their time, {may_wait:.0%} allowed"
+    )
     if lag is not None and gap is not None:
         message += (
             f"; its loop was late by {1e3 * lag:.1f} ms (p99), median gap between chunks {1e3 * gap:.1f} ms"
         )
-    bound = conditions.client_cpu > conditions.max_client_cpu
-    yield Finding("client", Outcome.INCONCLUSIVE if bound else Outcome.PASS, message)
+    bound = conditions.client_cpu > conditions.max_client_cpu or wait > may_wait
+    return Finding("client", Outcome.INCONCLUSIVE if bound else Outcome.PASS, message)
 
 
 def _copying(records: Sequence[Record]) -> Finding:

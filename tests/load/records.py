@@ -31,6 +31,7 @@ def record(session: int = 0, end: str = "maxrounds", *, wave: int = 0, status: i
         status=status,
         began=1.0,
         ended=9.0,
+        served_s=7.9,
     )
 
 

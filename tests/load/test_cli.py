@@ -13,7 +13,6 @@ import pytest
 from runbook.load.__main__ import main
 from runbook.load.arguments import add_arguments, options_of
 from runbook.load.cli import result_text
-from runbook.load.progress import text_of
 from runbook.load.summary import result_of
 from tests.faultserver.server import Behaviour, FaultServer
 from tests.load.records import GOOD_CONDITIONS, records
@@ -102,18 +101,6 @@ def test_people_get_the_two_lines_and_every_number() -> None:
     assert text[:2] == ['wall=10.0s counts={"maxrounds": 78, "leak": 2}', "CORRUPTION sessions: 2/80 = 2.5%"]
     assert text[2].startswith("fail: corruption: 2 of 80 judged sessions corrupt (leak 2); at most")
     assert text[-2:] == ["raw streams: /tmp/s.gz", "outcome: fail"]
-
-
-def test_progress_is_one_line() -> None:
-    fields = {
-        "ended": 12,
-        "sessions": 80,
-        "wave": 1,
-        "counts": {"maxrounds": 12},
-        "chunks_per_s": 1234.5,
-        "slowest_s": 3.21,
-    }
-    assert text_of(fields) == "12/80 sessions · wave 1 · maxrounds 12 · 1234 chunks/s · slowest 3 s"
 
 
 async def command(server: FaultServer, *arguments: str) -> tuple[int, str]:

@@ -59,8 +59,9 @@ async def validated(
     server: FaultServer, options: Options, streams: Path | None = None, **more: Any
 ) -> SessionsResult:
     options = replace(options, base_url=server.url)
+    say = more.pop("say", quiet)
     arms = {"api_key": None, "control": None, "automatic": None, **more}
-    return await run_validation(Asked(options, streams=streams, **arms), quiet)
+    return await run_validation(Asked(options, streams=streams, **arms), say)
 
 
 def run(

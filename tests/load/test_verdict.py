@@ -119,3 +119,23 @@ def test_a_rate_that_rises_from_wave_to_wave_is_told() -> None:
     trend = next(finding for finding in findings(run, GOOD_CONDITIONS) if finding.check == "trend")
     assert trend.outcome is Outcome.FAIL
     assert "[0, 0, 0, 6]" in trend.message
+
+
+@pytest.mark.parametrize(
+    ("served_s", "min_concurrency", "outcome"),
+    [
+        (7.9, 0.5, Outcome.PASS),
+        (4.1, 0.5, Outcome.PASS),
+        (3.9, 0.5, Outcome.INCONCLUSIVE),
+        (3.9, 0.0, Outcome.PASS),
+        (6.0, 0.9, Outcome.INCONCLUSIVE),
+    ],
+)
+def test_sessions_that_wait_for_the_client_are_no_load(
+    served_s: float, min_concurrency: float, outcome: Outcome
+) -> None:
+    waiting = [replace(one, served_s=served_s) for one in records(maxrounds=80)]
+    found = findings(waiting, replace(GOOD_CONDITIONS, min_concurrency=min_concurrency))
+    client = next(finding for finding in found if finding.check == "client")
+    assert client.outcome is outcome
+    assert f"{1 - served_s / 8.0:.0%} of their time" in client.message
