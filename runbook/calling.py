@@ -36,9 +36,9 @@ class TellingWire:
         try:
             value = self.wire.call(name, deadline_s=deadline_s, **args)
         except RunbookError as error:
-            self.tell(Called(name, about, self.clock() - started, str(error) or type(error).__name__))
+            self.tell(Called(name, about, self.clock() - started, str(error) or type(error).__name__, args))
             raise
-        self.tell(Called(name, about, self.clock() - started))
+        self.tell(Called(name, about, self.clock() - started, None, args, value))
         return value
 
 

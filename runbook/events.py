@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from runbook.course import Course
+from runbook.deeds import Called as Called
+from runbook.deeds import Deeds
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -34,10 +36,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class StepEnded:
+    """`at_s` is when it began, in seconds from the beginning of the run."""
+
     name: str
     outcome: Outcome
     duration_s: float
     detail: str = ""
+    at_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +65,6 @@ class Showed:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
-    """One call of the helper that ended: what it was about, how long it took, and its error, if it had one."""
-
-    call: str
-    about: str
-    duration_s: float
-    error: str | None = None
-
-
 Event = StepStarted | Progress | StepEnded | Note | Found | Showed | Called
 
 
@@ -79,10 +74,11 @@ class Listener(Protocol):
 
 @dataclass
 class Step:
-    """The step in progress. `outcome` is what it ends with unless it raises."""
+    """The step in progress. `outcome` is what it ends with unless it raises; `elapsed_s` says how long it has taken."""
 
     name: str
     tell: Callable[[Event], None]
+    elapsed_s: Callable[[], float] = lambda: 0.0
     outcome: Outcome = Outcome.PASS
     detail: str = ""
 
@@ -93,7 +89,8 @@ class Step:
 class Run:
     """One rollout's story: steps with outcome and duration, findings, told to every listener in order.
 
-    `courses` are the counts over time of the steps that count, by their names.
+    `courses` are the counts over time of the steps that count, by their names; `deeds` are what went over the wire;
+    `probes` is every asking that ended, those within a restart included.
 
     `clock` returns seconds and only differences of it are used; `checkpoint` is called before each step and
     raises when the operator asked to stop, so that a step once begun is finished.
@@ -112,6 +109,8 @@ class Run:
         self.steps: list[StepEnded] = []
         self.findings: list[Finding] = []
         self.courses: dict[str, Course] = {}
+        self.deeds = Deeds(clock)
+        self.probes: list[Finding] = []
 
     def tell(self, event: Event) -> None:
         if isinstance(event, StepEnded):
@@ -120,6 +119,8 @@ class Run:
             self.findings.append(event.finding)
         elif isinstance(event, Progress) and "counts" in event.fields:
             self.courses.setdefault(event.step, Course(self._clock)).add(event.fields)
+        elif isinstance(event, Called):
+            self.deeds.add(event)
         for listener in self._listeners:
             listener(event)
 
@@ -133,17 +134,23 @@ class Run:
     def note(self, text: str) -> None:
         self.tell(Note(text))
 
+    def probed(self, finding: Finding) -> Finding:
+        """Keep what an asking came to; it is a finding of the rollout only if it is told as one."""
+        self.probes.append(finding)
+        return finding
+
     @contextlib.contextmanager
     def step(self, name: str, *, budget_s: float | None = None) -> Iterator[Step]:
         """A named stage. It ends with the outcome the body left, with error when the body raises."""
         self._checkpoint()
-        step = Step(name, self.tell)
         self.tell(StepStarted(name, budget_s))
         started = self._clock()
+        step = Step(name, self.tell, lambda: self._clock() - started)
         try:
             yield step
         except BaseException as error:
-            detail = str(error) or type(error).__name__
-            self.tell(StepEnded(name, Outcome.ERROR, self._clock() - started, detail))
+            step.outcome, step.detail = Outcome.ERROR, str(error) or type(error).__name__
             raise
-        self.tell(StepEnded(name, step.outcome, self._clock() - started, step.detail))
+        finally:
+            duration_s, at_s = self._clock() - started, started - self.deeds.began
+            self.tell(StepEnded(name, step.outcome, duration_s, step.detail, at_s))

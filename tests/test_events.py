@@ -10,7 +10,7 @@ from runbook.verdict import Finding, Outcome
 
 def test_a_step_is_told_from_start_to_end() -> None:
     told: list[Event] = []
-    ticks = iter([1.0, 3.5])
+    ticks = iter([1.0, 1.5, 4.0])
     run = Run([told.append], clock=lambda: next(ticks))
     with run.step("wait", budget_s=10) as step:
         step.progress("try 1", attempt=1)
@@ -18,7 +18,7 @@ def test_a_step_is_told_from_start_to_end() -> None:
     assert told == [
         StepStarted("wait", 10),
         Progress("wait", "try 1", {"attempt": 1}),
-        StepEnded("wait", Outcome.INCONCLUSIVE, 2.5),
+        StepEnded("wait", Outcome.INCONCLUSIVE, 2.5, at_s=0.5),
     ]
     assert run.steps == [told[-1]]
 

@@ -78,11 +78,19 @@ def finding(check: str, subject: str, asked: Asked, budget: Budget) -> Finding:
         check,
         outcome,
         f"{subject}: {asked.sample.text} ({tries})",
-        {"attempts": asked.attempts, "waited_s": asked.waited_s},
+        {
+            "subject": subject,
+            "attempts": asked.attempts,
+            "of": budget.attempts,
+            "waited_s": round(asked.waited_s, 3),
+            "budget_s": budget.total_s,
+            "last": asked.sample.text,
+        },
     )
 
 
 def tell_try(step: Step, budget: Budget, attempt: int, sample: Sample) -> None:
     """A try that does not hold yet, as progress of its step."""
-    text = f"try {attempt} of {budget.attempts}, last: {sample.text}"
+    waited = f"{step.elapsed_s():.0f} s of {budget.total_s:.0f} s"
+    text = f"try {attempt} of {budget.attempts}, {waited}, last: {sample.text}"
     step.progress(text, attempt=attempt, of=budget.attempts)

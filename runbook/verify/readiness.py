@@ -32,7 +32,8 @@ def wait(work: Work, step: Step) -> Finding:
         on_try=lambda attempt, sample: probes.tell_try(step, chats.budget, attempt, sample),
     )
     found = probes.finding("ready", endpoint.role, asked, chats.budget)
-    return found if asked.sample.holds or chats.router is None else _with_table(found, chats.workers())
+    told = found if asked.sample.holds or chats.router is None else _with_table(found, chats.workers())
+    return work.run.probed(told)
 
 
 def _with_table(found: Finding, rows: list[str]) -> Finding:

@@ -46,7 +46,8 @@ def wait_up(work: Work, unit_: Unit, step: Step, *, replaced_pid: int = 0) -> Fi
         return dataclasses.replace(answer, text=f"{answer.text} from {unit_.health}")
 
     asked = probes.until(ask, budget, sleep=work.pause, clock=work.clock, on_try=_say(step, budget))
-    return probes.finding("health" if unit_.health else "unit", unit_.role, asked, budget)
+    found = probes.finding("health" if unit_.health else "unit", unit_.role, asked, budget)
+    return work.run.probed(found)
 
 
 def _up(properties: Mapping[str, str], replaced_pid: int, first: Mapping[str, str]) -> Sample:
