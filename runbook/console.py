@@ -6,17 +6,16 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console
 from rich.live import Live as Display
-from rich.panel import Panel
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
 from runbook import lines, stepline
+from runbook.ending import COMMAND
 from runbook.events import Called, Found, Note, Progress, Showed, StepEnded, StepStarted
-from runbook.text import clean, one_line
+from runbook.text import clean, folded, one_line
 from runbook.verdict import Outcome, is_warning
 
 if TYPE_CHECKING:
@@ -62,9 +61,9 @@ class Live:
                 self._progress(event)
             case StepEnded():
                 self._stop()
-                self._print([lines.ended(event, self._marks)], STYLES[event.outcome])
+                self._say(lines.ended(event, self._marks), STYLES[event.outcome])
             case Note():
-                self._print([f"· {one_line(event.text)}"], "dim")
+                self._say(f"· {one_line(event.text)}", "dim")
             case Found():
                 self._found(event.finding)
             case Showed():
@@ -73,24 +72,32 @@ class Live:
                 self._called(event)
 
     def _found(self, finding: Finding) -> None:
-        if is_warning(finding):
-            self._print(lines.found(finding, self._marks), "yellow")
-        elif self._verbose or finding.outcome is not Outcome.PASS:
+        warning = is_warning(finding)
+        if warning or self._verbose or finding.outcome is not Outcome.PASS:
             told, *excerpt = lines.found(finding, self._marks)
-            self._print([told], STYLES[finding.outcome])
+            self._say(told, "yellow" if warning else STYLES[finding.outcome])
             self._print(excerpt, "dim")
 
     def _show(self, event: Showed) -> None:
         for line in lines.of(event.kind, event.value, width=self._console.width):
-            self._print([line], lines.style(event.kind, line))
+            show = self._say if lines.is_prose(line) else self._line
+            show(line, lines.style(event.kind, line))
 
     def _called(self, event: Called) -> None:
         if self._verbose:
-            self._print([lines.called(event)], "dim" if event.error is None else "yellow")
+            self._say(lines.called(event), "dim" if event.error is None else "yellow")
+
+    def _say(self, text: str, style: str) -> None:
+        """Prose, folded between words to the terminal's width."""
+        self._print(folded(text, self._console.width), style)
+
+    def _line(self, text: str, style: str) -> None:
+        """A line that means what it is: a diff's, a log's, a table's."""
+        self._console.print(Text(text, style=style))
 
     def _print(self, texts: Iterable[str], style: str) -> None:
         for text in texts:
-            self._console.print(Text(text, style=style))
+            self._line(text, style)
 
     def _start(self, event: StepStarted) -> None:
         self._stop()
@@ -103,7 +110,7 @@ class Live:
 
     def _progress(self, event: Progress) -> None:
         if self._verbose:
-            self._print([f"  {event.step}: {one_line(event.text)}"], "dim")
+            self._say(f"  {event.step}: {one_line(event.text)}", "dim")
         if self._frame is not None:
             self._frame.say(event)
 
@@ -131,15 +138,23 @@ class Frame:
         first = stepline.first(doing, self._clock() - self._started, width)
         line.add_row(self._spinner, Text(first, style="bold", no_wrap=True))
         yield line
-        if doing.said:
-            style = "bold red" if stepline.is_bad(doing.fields) else "dim"
-            yield Text(f"  {stepline.second(doing, width)}", style=style, no_wrap=True, overflow="crop")
+        style = "bold red" if stepline.is_bad(doing.fields) else "dim"
+        for said in stepline.below(doing, width):
+            yield Text(f"  {said}", style=style, no_wrap=True, overflow="crop")
 
 
 def closing(console: Console, outcome: Outcome, texts: list[str]) -> None:
     """The last panel: rules above and below in the outcome's colour, none beside it, so that commands can be copied."""
-    title, *rest = (clean(text) for text in texts)
-    body = Text("\n".join(rest) or " ")
-    panel = Panel(body, title=Text(title, style=f"bold {BORDERS[outcome]}"), title_align="left",
-                  box=box.HORIZONTALS, border_style=BORDERS[outcome], padding=(0, 0))  # fmt: skip
-    console.print(panel, soft_wrap=False)
+    colour = BORDERS[outcome]
+    rule = Text("─" * console.width, style=colour)
+    headline, *rest = (clean(text) for text in texts)
+    console.print(rule)
+    console.print(Text("\n".join(folded(headline, console.width)), style=f"bold {colour}"))
+    for text in rest:
+        console.print(Text("\n".join(_unless_command(text, console.width))))
+    console.print(rule)
+
+
+def _unless_command(text: str, width: int) -> list[str]:
+    """A command stays on one line, however long: it is there to be copied."""
+    return [text] if text.lstrip().startswith(COMMAND) else folded(text, width)

@@ -12,6 +12,8 @@ from runbook.verdict import Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+COMMAND = "./invoke"
+
 
 def lines(document: Mapping[str, Any]) -> list[str]:
     """The document's last lines; the first is the headline, the others are indented below it."""
@@ -69,19 +71,19 @@ def _left_behind(document: Mapping[str, Any]) -> Iterator[str]:
     said = ", ".join(
         f"{name} {'absent' if value is None else f'= {value}'}" for name, value in overrides.items()
     )
-    yield one_line(f"left behind: {said}, which no host file says:")
-    yield "the next deploy reverts it; declare it in the host file to keep it"
+    yield one_line(f"left behind: {said}, which no host file says; the next deploy reverts it")
 
 
 def _way_back(document: Mapping[str, Any]) -> Iterator[str]:
     if _left_changed(document):
-        yield f"to go back: {way_back(document)}"
+        yield "to go back:"
+        yield f"  {way_back(document)}"
 
 
 def way_back(document: Mapping[str, Any]) -> str:
     """The very command that undoes a deploy, as a shell takes it."""
     to = ["--to", document["parent"]] if document.get("parent") else []
-    return shlex.join(["./invoke", "rollback", "--host", document["host"], *to])
+    return shlex.join([COMMAND, "rollback", "--host", document["host"], *to])
 
 
 def _stands(document: Mapping[str, Any]) -> bool:

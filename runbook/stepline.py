@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runbook.text import fitted, one_line
+from runbook.text import fitted, folded, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,13 +31,13 @@ def first(doing: Doing, elapsed_s: float, width: int) -> str:
     return fitted(one_line(doing.name), max(width - len(time), 1)) + time
 
 
-def second(doing: Doing, width: int) -> str:
-    """What the step said last, behind a bar where it is known how much there is to do."""
-    share = share_of(doing.fields)
-    if share is None:
-        return fitted(one_line(doing.said), width)
-    bar_width = max(NARROWEST_BAR, min(WIDEST_BAR, width // 4))
-    return fitted(f"{bar(share, bar_width)} {one_line(doing.said)}", width)
+def below(doing: Doing, width: int) -> list[str]:
+    """What the step said last, behind a bar where it is known how much there is to do; on two lines at most."""
+    said, share = one_line(doing.said), share_of(doing.fields)
+    if share is not None:
+        said = f"{bar(share, max(NARROWEST_BAR, min(WIDEST_BAR, width // 4)))} {said}"
+    first, *rest = folded(said, width) if said else [""]
+    return [fitted(line, width) for line in (first, " ".join(map(str.strip, rest))) if line]
 
 
 def share_of(fields: Mapping[str, Any]) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 
 # C0 and C1 controls but tab and newline, DEL, and the bidirectional overrides that reorder a line.
@@ -18,6 +19,18 @@ def one_line(text: str, limit: int = 400) -> str:
     """A clean text on one line of at most `limit` characters."""
     line = " ".join(clean(text).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def folded(text: str, width: int) -> list[str]:
+    """The text on lines of at most `width` characters, broken between words, the later ones indented below the first."""
+    indent = len(text) - len(text.lstrip()) + 2
+    return textwrap.wrap(
+        text,
+        max(width, indent + 8),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [text]
 
 
 def fitted(text: str, width: int) -> str:
