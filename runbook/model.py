@@ -43,11 +43,15 @@ class Argument:
     expires: datetime.date | None = None
 
     @property
+    def absent(self) -> bool:
+        return self.value is None and not self.present
+
+    @property
     def words(self) -> tuple[str, ...] | None:
         """The words wanted after the option's name: its value, none where it stands alone; None for absent."""
-        if self.value is not None:
-            return (self.value,)
-        return () if self.present else None
+        if self.absent:
+            return None
+        return () if self.value is None else (self.value,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,10 @@ class Flag:
     since: datetime.date | None = None
     expires: datetime.date | None = None
     engine_default: str | None = None
+
+    @property
+    def absent(self) -> bool:
+        return self.value is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +384,8 @@ class FileRecord:
 class Release:
     """An intended state of the host. `flags` maps role → name → value (None: absent).
 
-    `bench` and `validations` are result documents of `runbook.load`; `created` is ISO 8601 UTC.
+    `bench` and `validations` are result documents of `runbook.load`; `created` is ISO 8601 UTC. `engine` is what the
+    host served with when it was made (`stages.engine.look`), empty where that is not known.
     """
 
     id: str
@@ -388,3 +397,4 @@ class Release:
     rollout: str = ""
     validations: tuple[Mapping[str, Any], ...] = ()
     bench: Mapping[str, Any] | None = None
+    engine: Mapping[str, Any] = field(default_factory=dict)

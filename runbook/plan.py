@@ -1,7 +1,8 @@
 """What we would change on a host, and why: a frozen value made from one observation.
 
-A plan is edits of the serve scripts and the units whose live state differs from what the files will say. The
-diff is a method of its changes, a dry run is not applying it, a rollback is the plan back to an older release.
+A plan is edits of the serve scripts, of the places that win over them, and the units whose live state differs from
+what the files will say. The diff is a method of its changes, a dry run is not applying it, a rollback is the plan back
+to an older release.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runbook import edits, restarts
+from runbook import restarts
 from runbook.errors import EditRefusedError, MissingOnHostError
 from runbook.model import Change
-from runbook.places import elsewhere, told
+from runbook.places import elsewhere, script, told
 from runbook.places.origins import of as origins_of
 from runbook.places.reading import Files
 from runbook.places.systemd import unit_files
@@ -25,7 +26,7 @@ from runbook.places.systemd import unit_files
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runbook.model import FileState, Flag, Host, Observation, Restart
+    from runbook.model import Flag, Host, Observation, Restart
     from runbook.places.origins import Origins
     from runbook.places.told import Told
 
@@ -80,12 +81,7 @@ def deploy(host: Host, seen: Observation) -> Plan:
     """The plan that makes `seen` what `host` says; raises MissingOnHostError, EditRefusedError."""
     require_units(host, seen)
     require_scripts(host, seen)
-    scripts = {
-        path: after
-        for path, roles in host.scripts.items()
-        if (after := _edited(path, seen.files[path], _flags_of(host, path, roles))) is not None
-    }
-    settled = elsewhere.settle(host, seen, scripts)
+    settled = elsewhere.settle(host, seen, script.planned(host, seen))
     changes = tuple(
         Change(path, seen.files[path].content, settled.after[path])
         for path in host.files
@@ -165,39 +161,8 @@ def _refuse_missing(host: Host, missing: Sequence[str]) -> None:
         raise MissingOnHostError(f"{host.name}: not on the host: {', '.join(missing)}; nothing was changed")
 
 
-def _flags_of(host: Host, path: str, roles: Sequence[str]) -> dict[str, Flag]:
-    """The flags of a script; units that share a script must agree."""
-    flags: dict[str, Flag] = {}
-    for role in roles:
-        for flag in host.flags_of(role):
-            other = flags.setdefault(flag.name, flag)
-            if other.value != flag.value:
-                raise EditRefusedError(
-                    f"{flag.name} is wanted as {other.value!r} and {flag.value!r}", path=path
-                )
-    return flags
-
-
-def _edited(path: str, file: FileState, flags: Mapping[str, Flag]) -> bytes | None:
-    """The script's bytes with its flags as wanted, None where they are so already."""
-    before = _text(file)
-    try:
-        after = edits.named("serve_script").edit(
-            before,
-            set={flag.name: flag.value for flag in flags.values() if flag.value is not None},
-            unset=[flag.name for flag in flags.values() if flag.value is None],
-        )
-    except EditRefusedError as refused:
-        raise refused.at(path) from refused
-    return None if after == before else after.encode("utf-8", "surrogateescape")
-
-
 def _needs_reload(seen: Observation) -> bool:
     return any(state.properties.get("NeedDaemonReload") == "yes" for state in seen.units.values())
-
-
-def _text(file: FileState) -> str:
-    return (file.content or b"").decode("utf-8", "surrogateescape")
 
 
 def _sha256(content: bytes | None) -> str | None:

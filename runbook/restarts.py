@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook.model import Restart
 from runbook.onhost.masking import is_secret
+from runbook.places import arguments
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from runbook.model import Host, Observation, Unit, UnitState
+    from runbook.places.arguments import Arguments
     from runbook.places.origins import Origins
 
 Environment = dict[str, str | None]
@@ -35,17 +38,19 @@ def needed(
 
 @dataclass(frozen=True, slots=True)
 class Feeding:
-    """The files a unit's environment comes from, and those of them that the plan changes."""
+    """The files a unit's environment comes from, those of them that the plan changes, and what its script launches."""
 
     files: tuple[str, ...]
     changed: frozenset[str]
+    launch: Arguments
 
     @classmethod
     def of(cls, unit: Unit, origins: Mapping[str, Origins], changed: Collection[str]) -> Feeding:
         known = origins[unit.role].fed_by if unit.role in origins else ()
         own = (unit.script,) if unit.script else ()
         files = tuple(dict.fromkeys((*own, *known, *unit.env_files, *unit.drop_ins, *unit.sourced)))
-        return cls(files, frozenset(files).intersection(changed))
+        launch = origins[unit.role].arguments if unit.role in origins else arguments.NO_SCRIPT
+        return cls(files, frozenset(files).intersection(changed), launch)
 
 
 def _why(unit: Unit, seen: Observation, wanted: Environment, feeding: Feeding) -> str | None:
@@ -58,22 +63,36 @@ def _why(unit: Unit, seen: Observation, wanted: Environment, feeding: Feeding) -
     if unit.script in feeding.changed and not wanted:
         return "its script changes and cannot be read for what it exports"
     differing = differences(wanted, state)
-    return f"running environment differs: {'; '.join(differing)}" if differing else None
+    environment = f"running environment differs: {'; '.join(differing)}" if differing else None
+    return "; ".join(filter(None, (environment, _why_arguments(unit, state, seen, feeding)))) or None
 
 
-def _why_unknown(unit: Unit, state: UnitState, seen: Observation, feeding: Feeding) -> str | None:
-    if feeding.changed:
-        return f"{_names(unit, feeding.changed)} changes and its running environment is unknown"
+def _why_arguments(unit: Unit, state: UnitState, seen: Observation, feeding: Feeding) -> str | None:
+    """Declared arguments are compared always; where the plan changes the script, every one is."""
+    running = arguments.of_process(feeding.launch, state.processes)
+    if running.unknown or feeding.launch.unknown:
+        own = dataclasses.replace(feeding, files=(unit.script or "",))
+        return _why_unknown(unit, state, seen, own, "arguments are") if unit.args else None
+    every = running.values.keys() | feeding.launch.values.keys()
+    declared = {argument.name for argument in unit.args}
+    differing = arguments.differences(
+        feeding.launch, running, every if unit.script in feeding.changed else declared
+    )
+    return f"running arguments differ: {'; '.join(differing)}" if differing else None
+
+
+def _why_unknown(
+    unit: Unit, state: UnitState, seen: Observation, feeding: Feeding, what: str = "environment is"
+) -> str | None:
+    changed = feeding.changed.intersection(feeding.files)
+    if changed:
+        return f"{_names(unit, changed)} changes and its running {what} unknown"
     newer = [
         path
         for path in feeding.files
         if state.processes.started_at and _changed_s(seen, path) > state.processes.started_at
     ]
-    return (
-        f"{_names(unit, newer)} changed after it started and its running environment is unknown"
-        if newer
-        else None
-    )
+    return f"{_names(unit, newer)} changed after it started and its running {what} unknown" if newer else None
 
 
 def _names(unit: Unit, paths: Iterable[str]) -> str:

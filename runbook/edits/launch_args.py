@@ -62,10 +62,15 @@ def edit(text: str, *, set: Mapping[str, str | None] = NOTHING, unset: Collectio
 
 def read(text: str) -> tuple[Option, ...]:
     """The options of the launching command, in order. Raises EditRefusedError where there is no such command."""
+    words = command(text)
+    return tuple(options.described(words, found) for found in options.places(words))
+
+
+def command(text: str) -> tuple[Word, ...]:
+    """The launching command's words, without wrappers. Raises EditRefusedError where there is no such command."""
     source = parser.encode(text)
     parser.refuse_foreign(source)
-    words = _launch(parse(source)).argv
-    return tuple(options.described(words, found) for found in options.places(words))
+    return _launch(parse(source)).argv
 
 
 def _refuse_names(wanted: Mapping[str, str | None], unwanted: Collection[str]) -> None:
@@ -90,7 +95,22 @@ def _launch(script: Script) -> Launch:
     if not found.argv:
         where = found.where or "wrappers only"
         raise EditRefusedError(f"the launch stands under {where}; move it to the top level", line=found.line)
+    _refuse_indirect(script, found)
     return found
+
+
+def _refuse_indirect(script: Script, launch: Launch) -> None:
+    """Refuse where the words are not the server's own: they go to a function, or to another shell."""
+    called = launch.argv[0].text
+    if any(called in statement.functions for statement in script.statements):
+        raise EditRefusedError(
+            f"the launch stands in the function {called}; move it to the top level", line=launch.line
+        )
+    if launch.told or launch.unclear:
+        what = launch.unclear or f"the text given to {called}"
+        raise EditRefusedError(
+            f"only a run can tell what {what} launches; write the command out", line=launch.line
+        )
 
 
 def _planned(launch: Launch, wanted: Mapping[str, str | None], unwanted: Collection[str]) -> _Draft:

@@ -20,6 +20,7 @@ from runbook.inventory.nodes import (
     whereabouts,
 )
 from runbook.inventory.problems import found, near, suggestion
+from runbook.onhost.masking import is_secret_option
 
 Wrong = tuple[Path, str]
 
@@ -108,6 +109,12 @@ def _arguments_have_a_place(root: Node) -> Iterator[Wrong]:
     for role, unit in _tables(root, "units").items():
         if "args" in unit.items and "script" not in unit.items:
             yield ("units", role, "args"), "have no place to stand: the unit has no script"
+
+
+def _no_secret_arguments(root: Node) -> Iterator[Wrong]:
+    for path, _ in _arguments(root):
+        if is_secret_option(str(path[-1])):
+            yield path, "is a secret, which has no place in a host file; leave it to the script"
 
 
 def _arguments(root: Node) -> Iterator[tuple[Path, Table]]:
@@ -204,6 +211,7 @@ _OF_KEYS: tuple[_Check, ...] = (
     _one_word_an_argument,
     _flags_have_a_place,
     _arguments_have_a_place,
+    _no_secret_arguments,
     _options,
 )
 _OF_VALUES: tuple[_Check, ...] = (_named_once, _one_kind_a_file, _validations_named_once, _flag_roles, _dates)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runbook.ledger.catalogue import Catalogue
     from runbook.ledger.entries import Severity
     from runbook.ledger.settings import Setting
-    from runbook.model import Flag, Host
+    from runbook.model import Argument, Flag, Host
     from runbook.verdict import Finding
 
 _DECLARE = "declare it under flags with a reason, or declare it absent and deploy"
@@ -33,6 +33,11 @@ class Books:
     @property
     def declared(self) -> Mapping[str, Flag]:
         return {flag.name: flag for flag in self.host.flags}
+
+    def entries(self) -> Iterator[tuple[Flag | Argument, tuple[str, ...]]]:
+        """Every declared flag and launch argument with the roles it is declared for."""
+        yield from ((flag, flag.units) for flag in self.host.flags)
+        yield from ((argument, (unit.role,)) for unit in self.host.units for argument in unit.args)
 
     @property
     def known(self) -> frozenset[str]:
@@ -105,9 +110,12 @@ def _undeclared_entry(books: Books, role: str, name: str, found: Sequence[Settin
 
 
 def _arguments(books: Books) -> Iterator[Entry]:
+    declared = {(unit.role, argument.name) for unit in books.host.units for argument in unit.args}
     for (role, name), found in books.found().items():
+        if (role, name) in declared:
+            continue
         if found[0].is_argument and (cost := books.catalogue.diagnostic(name, found[0].value)):
-            wanted = f"a diagnostic ({cost}): take it out of the launch command"
+            wanted = f"a diagnostic ({cost}): take it out, or declare it under units.{role}.args with a reason and an expiry"
             said = f"an argument of the launch in {', '.join(places(found))}"
             yield Entry(
                 "diagnostic", name, (role,), said, wanted, books.host.policy.undeclared_flags, places(found)
@@ -115,24 +123,24 @@ def _arguments(books: Books) -> Iterator[Entry]:
 
 
 def _expired(books: Books) -> Iterator[Entry]:
-    for flag in books.host.flags:
-        if flag.expires is not None and flag.expires < books.today:
-            days = (books.today - flag.expires).days
-            said = (
-                f"expired on {flag.expires} ({days} day{'s' if days > 1 else ''} ago), wanted for: {flag.why}"
+    for entry, roles in books.entries():
+        if entry.expires is not None and entry.expires < books.today:
+            days = (books.today - entry.expires).days
+            said = f"expired on {entry.expires} ({days} day{'s' if days > 1 else ''} ago), wanted for: {entry.why}"
+            wanted = f"{_asks(entry)}remove it or give it a new date and reason"
+            yield _declared(
+                books, "expired", entry.name, roles, said, wanted, books.host.policy.expired_flags
             )
-            wanted = f"{_asks(flag)}remove it or give it a new date and reason"
-            yield _of_flag(books, "expired", flag, said, wanted, books.host.policy.expired_flags)
 
 
 def _without_expiry(books: Books) -> Iterator[Entry]:
-    for flag in books.host.flags:
-        cost = books.catalogue.diagnostic(flag.name, flag.value) if flag.value is not None else None
-        if cost and flag.expires is None:
-            said = f"declared {shown(flag.name, flag.value)}, a diagnostic ({cost}) without an expiry"
-            yield _of_flag(
-                books, "diagnostic", flag, said, "give it an expires date", books.host.policy.expired_flags
-            )
+    for entry, roles in books.entries():
+        cost = None if entry.absent else books.catalogue.diagnostic(entry.name, entry.value)
+        if cost and entry.expires is None:
+            value = "present" if entry.value is None else shown(entry.name, entry.value)
+            said = f"declared {value}, a diagnostic ({cost}) without an expiry"
+            severity = books.host.policy.expired_flags
+            yield _declared(books, "diagnostic", entry.name, roles, said, "give it an expires date", severity)
 
 
 def _rejected(books: Books) -> Iterator[Entry]:
@@ -215,12 +223,17 @@ def _pair(books: Books) -> Iterator[Entry]:
 
 
 def _of_flag(books: Books, check: str, flag: Flag, found: str, wanted: str, severity: Severity) -> Entry:
-    return Entry(
-        check, flag.name, flag.units, f"{found} ({books.host.source})", wanted, severity, (books.host.source,)
-    )
+    return _declared(books, check, flag.name, flag.units, found, wanted, severity)
 
 
-def _asks(flag: Flag) -> str:
+def _declared(
+    books: Books, check: str, name: str, roles: tuple[str, ...], found: str, wanted: str, severity: Severity
+) -> Entry:
+    source = books.host.source
+    return Entry(check, name, roles, f"{found} ({source})", wanted, severity, (source,))
+
+
+def _asks(flag: Flag | Argument) -> str:
     return f"ask {flag.owner}, then " if flag.owner else ""
 
 

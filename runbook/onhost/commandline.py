@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 
-from runbook.onhost.masking import MASK, mask_text
+from runbook.onhost.masking import MASK, is_secret_option, mask_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 LIMIT_BYTES = 64 * 1024
-# The word after such an option is a secret: --api-key, --hf_token; a --tokenizer-path is none.
-_SECRET = re.compile(
-    r"--?(?:[A-Za-z0-9]+[-_])*(?:token|key|apikey|secret|password|passwd|credentials?)", re.IGNORECASE
-)
 _LOGIN = re.compile(r"//[^/@\s]*@")
 
 
@@ -41,9 +37,9 @@ def _masked(words: Sequence[str]) -> Iterator[str]:
     before = ""
     for word in words:
         name, equals, _ = word.partition("=")
-        if _SECRET.fullmatch(before):
+        if is_secret_option(before):
             yield MASK
-        elif equals and _SECRET.fullmatch(name):
+        elif equals and is_secret_option(name):
             yield f"{name}={MASK}"
         else:
             yield mask_text(_LOGIN.sub(f"//{MASK}@", word))

@@ -11,6 +11,10 @@ _NAME = re.compile(rf"(?:^|_)(?:{_WORDS})(?:_|$)", re.IGNORECASE)
 _VALUE = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s;"']+)"""
 _ASSIGNMENT = re.compile(rf"\b([A-Za-z_][A-Za-z0-9_]*)=(?!=){_VALUE}")
 _OPTION = re.compile(rf"(--(?:[a-z0-9]+-)*(?:token|key|secret|password)[= ])\s*{_VALUE}", re.IGNORECASE)
+# The word after such an option is a secret: --api-key, --hf_token; a --tokenizer-path is none.
+_SECRET_OPTION = re.compile(
+    r"--?(?:[A-Za-z0-9]+[-_])*(?:token|key|apikey|secret|password|passwd|credentials?)", re.IGNORECASE
+)
 # `Environment=NAME=value` of unit files, in a diff's lines too; and what a pair of quotes holds there.
 _ENVIRONMENT = re.compile(r"^([-+]?\s*Environment\s*=)(.*)$", re.MULTILINE)
 _QUOTED = re.compile(r"""(["'])([A-Za-z_][A-Za-z0-9_]*)=((?:\\.|(?!\1).)*)\1""")
@@ -19,6 +23,11 @@ _QUOTED = re.compile(r"""(["'])([A-Za-z_][A-Za-z0-9_]*)=((?:\\.|(?!\1).)*)\1""")
 def is_secret(name: str) -> bool:
     """Does a variable's name say that its value is a secret?"""
     return _NAME.search(name) is not None
+
+
+def is_secret_option(name: str) -> bool:
+    """Does an option's name (with its dashes) say that its value is a secret?"""
+    return _SECRET_OPTION.fullmatch(name) is not None
 
 
 def mask(name: str, value: str) -> str:

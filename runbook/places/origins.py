@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from runbook.edits import serve_script
 from runbook.edits.shell.words import quote
 from runbook.errors import EditRefusedError
-from runbook.places import names, systemd
+from runbook.places import arguments, names, systemd
+from runbook.places.arguments import NO_SCRIPT, Arguments
 from runbook.places.flat import Flat, Origin, flat
 from runbook.places.place import Place
 
@@ -29,7 +30,7 @@ class Origins:
 
     `places` maps a name to the places that set it in rising precedence; `values` to what comes of them, None where only
     a run can tell, and `unreadable` to why it cannot be decided. `unread` are files that might say more, with the reason.
-    Of systemd's variables only followed ones are here, of the script's all.
+    Of systemd's variables only followed ones are here, of the script's all. `arguments` are those of the script's launch.
     """
 
     places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class Origins:
     unreadable: Mapping[str, str] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     fed_by: tuple[str, ...] = ()
+    arguments: Arguments = NO_SCRIPT
 
     def winner(self, name: str) -> Place | None:
         """The place whose value the processes get; None where none does."""
@@ -87,6 +89,7 @@ def _through_script(
         unreadable=final[0].unreadable,
         unread=(*unread, *whole.unread),
         fed_by=(*fed_by, path, *sourced),
+        arguments=arguments.of_script(content),
     )
 
 

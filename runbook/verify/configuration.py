@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runbook import argumenttable, restarts
 from runbook import plan as plans
-from runbook import restarts
 from runbook.errors import EditRefusedError
 from runbook.verdict import Finding, Outcome
 
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 def drift(rows: Sequence[Row]) -> tuple[Finding, ...]:
     """One finding per declared flag and unit: wanted against file against running process."""
     return tuple(row.finding("drift") for row in rows)
+
+
+def argument_drift(host: Host, seen: Observation) -> tuple[Finding, ...]:
+    """The same of each declared launch argument."""
+    return tuple(row.finding("drift", row.outcome) for row in argumenttable.rows(host, seen))
+
+
+def arguments(host: Host, seen: Observation) -> tuple[Finding, ...]:
+    """What runs was started with the declared arguments as the scripts say them now; unknown is inconclusive."""
+    return tuple(row.finding("arguments", row.as_launched) for row in argumenttable.rows(host, seen))
 
 
 def planned(host: Host, seen: Observation) -> tuple[Plan | None, tuple[Finding, ...]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _TODAY = datetime.date(2026, 11, 30)
 _CASES = Path(__file__).parents[1] / "cases" / "ledger" / "findings.yml"
-_BASE = {
+_BASE: dict[str, Any] = {
     "ssh": "gpu1",
     "model": "m",
     "units": {
@@ -60,7 +60,9 @@ def _host(case: dict[str, Any], tmp_path: Path) -> Host:
     path = tmp_path / "hosts" / "gpu1.yml"
     path.parent.mkdir()
     parts = {key: case[key] for key in ("flags", "policy") if key in case}
-    path.write_text(yaml.dump(_BASE | parts, sort_keys=False), "utf-8")
+    decode = {"unit": "d.service", "script": "/d.sh", "args": case.get("args", {})}
+    units = {"units": {**_BASE["units"], "decode": decode}}
+    path.write_text(yaml.dump(_BASE | units | parts, sort_keys=False), "utf-8")
     return inventory.load("gpu1", hosts_dir=path.parent)
 
 
