@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -10,29 +11,54 @@ from typing import TYPE_CHECKING
 from invoke import Exit, ParseError, Program
 from invoke.parser import Parser
 from invoke.parser.context import ParserContext
+from invoke.vendor.yaml import YAMLError
 
-from runbook import __version__
+from runbook import __version__, streams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
 
 USAGE = 2
+DEFECT = 70
 INTERRUPTED = 130
-BROKEN_PIPE = 141  # 128 + SIGPIPE, as a shell would show it
-
-
-@contextlib.contextmanager
-def _usage_errors() -> Iterator[None]:
-    """Turn a command line that makes no sense into exit 2; an int option given a word raises ValueError in Invoke."""
-    try:
-        yield
-    except (ParseError, ValueError) as error:
-        raise Exit(f"{error} (see `invoke --list`, `invoke TASK --help`)", code=USAGE) from error
+UNWRITTEN = 141  # 128 + SIGPIPE, as a shell shows a command whose reader left
 
 
 class RunbookProgram(Program):
+    @contextlib.contextmanager
+    def _usage_errors(self) -> Iterator[None]:
+        """Turn a command line that makes no sense into exit 2; an int option given a word raises ValueError in Invoke."""
+        try:
+            yield
+        except (ParseError, ValueError, YAMLError) as error:
+            raise self._refusal(f"{error} (see `invoke --list`, `invoke TASK --help`)") from error
+
+    def _refusal(self, why: str) -> Exit:
+        """Exit 2 with its reason, as the one document where --json asks for one."""
+        if "--json" not in self.argv:
+            return Exit(why, code=USAGE)
+        from runbook import app, errors
+
+        return Exit(code=app.refuse(app.Request(self.argv[1], json=True), errors.UsageError(why)))
+
+    def create_config(self) -> None:
+        self.argv: list[str] = []
+        with self._usage_errors():
+            super().create_config()
+
+    def update_config(self, merge: bool = True) -> None:
+        with self._usage_errors():
+            super().update_config(merge)
+
+    def load_collection(self) -> None:
+        try:
+            super().load_collection()
+        except Exit:
+            raise self._refusal("there is no tasks.py here or above: run it in a checkout") from None
+
     def parse_core(self, argv: list[str] | None) -> None:
-        with _usage_errors():
+        with self._usage_errors():
             super().parse_core(argv)
 
     def _make_parser(self) -> Parser:
@@ -47,8 +73,15 @@ class RunbookProgram(Program):
         return Parser(contexts=contexts, initial=self.initial_context)
 
     def parse_tasks(self) -> None:
-        with _usage_errors():
+        with self._usage_errors():
             super().parse_tasks()
+        if len(self.tasks) > 1:
+            raise self._refusal(
+                f"one task at a time, found {', '.join(str(task.name) for task in self.tasks)}"
+            )
+        for context in self.tasks:
+            for flag in valueless(context, self.argv):
+                raise self._refusal(f"{flag} needs a value and was given none")
 
     def execute(self) -> None:
         try:
@@ -57,15 +90,43 @@ class RunbookProgram(Program):
             raise Exit(code=INTERRUPTED) from None
 
 
+def valueless(context: ParserContext, argv: Sequence[str]) -> Iterator[str]:
+    """Flags that take several values and stand without one: Invoke drops them, as after `--host $UNSET --yes`."""
+    for flag, argument in context.flags.items():
+        if argument.kind is list:
+            stands = sum(word == flag or word.startswith(f"{flag}=") for word in argv)
+            if stands > len(argument.value):
+                yield flag
+
+
 def main() -> None:
     """The entry point of `./invoke` and of the installed `runbook` command."""
+    sys.excepthook = _end_as_defect
+    out = streams.replace()
+    code: str | int | None = 0
     try:
         RunbookProgram(name="invoke", binary="invoke", version=__version__).run()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader left (`| head`): nobody is there to be told, and Python must not tell it again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(BROKEN_PIPE)
+    except SystemExit as ended:
+        code = ended.code
+    sys.stdout.flush()
+    sys.exit(code or _unwritten(out.lost))
+
+
+def _unwritten(lost: OSError | None) -> int:
+    """The exit code of a run that was well but could not say so. A reader that left need not be told."""
+    if lost is None:
+        return 0
+    if lost.errno != errno.EPIPE:
+        sys.stderr.write(f"invoke: not all of the output could be written: {lost.strerror}\n")
+    return UNWRITTEN
+
+
+def _end_as_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """What nobody caught is a defect of ours: 70, since Python's own 1 would be read as a verdict."""
+    sys.__excepthook__(kind, error, trace)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED if kind is KeyboardInterrupt else DEFECT)
 
 
 if __name__ == "__main__":

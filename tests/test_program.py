@@ -1,0 +1,89 @@
+"""The command line as a process: what a shell hands it, what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.real
+
+HERE = Path(__file__).parents[1]
+COMMAND = f"{sys.executable} -m runbook.program"
+
+
+def shell(line: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """A line for sh with `invoke` in it, run in the checkout."""
+    return subprocess.run(
+        ["sh", "-c", line.replace("invoke", COMMAND)],
+        cwd=HERE,
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("invoke nosuch", "No idea what 'nosuch' is"),
+        ("invoke plan --nosuch", "No idea what '--nosuch' is"),
+        ("invoke plan --host", "--host needs a value"),
+        ("invoke deploy --host $UNSET --yes", "--host needs a value"),
+        ("invoke deploy --host lab --set A=1 --set --yes", "--set needs a value"),
+        ("invoke plan --unset --file x", "--unset needs a value"),
+        ("invoke plan deploy --yes", "one task at a time, found plan, deploy"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_ends_in_2_and_a_reason(line: str, reason: str) -> None:
+    plain, asked_for_json = shell(line), shell(f"{line} --json")
+    assert (plain.returncode, plain.stdout) == (2, "")
+    assert reason in plain.stderr
+    assert "Traceback" not in plain.stderr
+    assert asked_for_json.returncode == 2
+    assert json.loads(asked_for_json.stdout)["exit_code"] == 2
+
+
+def test_a_damaged_configuration_of_invoke_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / ".invoke.yaml").write_text("{a: [")
+    done = shell("invoke hosts.list", HOME=str(tmp_path))
+    assert done.returncode == 2
+    assert ".invoke.yaml" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_directory_outside_every_checkout_is_said(tmp_path: Path) -> None:
+    done = shell(f"cd {tmp_path} && invoke hosts.list --json", PYTHONPATH=str(HERE))
+    assert done.returncode == 2
+    assert "no tasks.py" in json.loads(done.stdout)["error"]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_a_closed_standard_stream_changes_no_exit_code(closed: str) -> None:
+    assert shell(f"invoke hosts.list {closed}").returncode == 0
+    assert shell(f"invoke plan --host nosuch --json {closed}").returncode == 2
+
+
+@pytest.mark.parametrize("where", ["hosts.list", "hosts.list --json", "--list"])
+def test_output_that_cannot_be_written_ends_in_141_without_a_traceback(where: str) -> None:
+    done = shell(f"invoke {where} >/dev/full")
+    assert done.returncode == 141
+    assert done.stderr == "invoke: not all of the output could be written: No space left on device\n"
+
+
+def test_a_reader_that_left_is_told_nothing_and_a_failure_keeps_its_own_code() -> None:
+    left = "{ invoke %s; echo $? >&2; } | true"
+    assert shell(left % "--list").stderr == "141\n"
+    assert shell(left % "plan --host nosuch").stderr == "2\n"
+
+
+def test_a_terminal_without_the_character_is_shown_an_escape() -> None:
+    done = shell("invoke plan --host ü", PYTHONIOENCODING="ascii", LC_ALL="C.UTF-8")
+    assert done.returncode == 2
+    assert r"no host named '\xfc'" in done.stdout
