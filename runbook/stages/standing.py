@@ -7,14 +7,14 @@ import datetime
 import json
 from typing import TYPE_CHECKING, Any
 
-from runbook import flagtable, releases
+from runbook import argumenttable, flagtable, releases
 from runbook.onhost.masking import mask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runbook.flagtable import Row
-    from runbook.model import Flag, Host, Observation, Release, UnitState
+    from runbook.model import Argument, Flag, Host, Observation, Release, UnitState
     from runbook.work import Work
 
 # A flag that expires within so many days is told of: time to ask its owner before a verify fails for it.
@@ -42,11 +42,13 @@ def status(work: Work, seen: Observation) -> dict[str, Any]:
 
 
 def flags(host: Host, seen: Observation) -> list[dict[str, Any]]:
-    """A row a flag and unit: wanted, in the file, running, the evidence; and who wants it, why and until when."""
-    return [_flag(row) for row in flagtable.rows(host, seen)]
+    """A row a flag or launch argument and unit: wanted, in the file, running, evidence; who wants it, why and until when."""
+    arguments = [row.status() for row in argumenttable.rows(host, seen)]
+    return [*(flag(row) for row in flagtable.rows(host, seen)), *arguments]
 
 
-def _flag(row: Row) -> dict[str, Any]:
+def flag(row: Row) -> dict[str, Any]:
+    """One row as JSON values; secrets are masked."""
     values = {"wanted": row.flag.value, "file": row.in_file, "running": row.running}
     return {
         "flag": row.flag.name,
@@ -126,7 +128,7 @@ def expiring(host: Host, today: datetime.date) -> list[dict[str, Any]]:
     """Flags that have expired or will within EXPIRING_DAYS; `days` are those left, below zero when it is past."""
     return [
         _expiring(flag, flag.expires, today)
-        for flag in host.flags
+        for flag in (*host.flags, *(argument for unit in host.units for argument in unit.args))
         if flag.expires and _soon(flag.expires, today)
     ]
 
@@ -135,7 +137,7 @@ def _soon(expires: datetime.date, today: datetime.date) -> bool:
     return (expires - today).days <= EXPIRING_DAYS
 
 
-def _expiring(flag: Flag, expires: datetime.date, today: datetime.date) -> dict[str, Any]:
+def _expiring(flag: Flag | Argument, expires: datetime.date, today: datetime.date) -> dict[str, Any]:
     return {
         "flag": flag.name,
         "expires": expires.isoformat(),
