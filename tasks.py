@@ -179,6 +179,69 @@ def validate(
 
 @task(
     auto_shortflags=False,
+    iterable=["host", "option"],
+    help=_help("host", "load", "reason", "json", "accept-new", "verbose")
+    | {
+        "against": "a release of the host, a name that --save gave, or a file: compare with its bench",
+        "save": "keep the result under this name, in .runbook/benches/",
+        "concurrency": "requests in flight, one level after the other (1,8,32,64,80)",
+        "max-concurrency": "one level; with --request-rate its limit",
+        "repeats": "times every level is measured (5)",
+        "budget": "seconds for the whole sweep (60)",
+        "duration": "seconds to send at every level and repeat",
+        "num-prompts": "requests a level and repeat (default: by the budget)",
+        "request-rate": "Poisson arrivals a second instead of a closed loop",
+        "random-input-len": "tokens of a prompt (350)",
+        "random-output-len": "tokens of an answer (256)",
+        "slo": "ttft=MS,tpot=MS,e2e=MS: limits for goodput",
+        "processes": "client processes (1)",
+        "max-regression": "allowed loss against it (0.10)",
+        "accept": "why a known loss may pass; it is audited",
+        "url": "any OpenAI-compatible server instead of a host; loaded from here",
+        "model": "with --url: the model's name",
+        "tokenizer": "with --url: tokenizer.json that makes input lengths exact",
+        "output-file": "with --url: result and every request, as JSON lines",
+        "api-key-env": "with --url: the variable that holds the API key",
+        "option": "NAME=VALUE, any option of `python -m runbook.load bench` (repeat)",
+    },
+)
+def bench(
+    c: Context,
+    host: list[str] | None = None,
+    against: str = "",
+    save: str = "",
+    concurrency: str = "",
+    max_concurrency: str = "",
+    repeats: str = "",
+    budget: str = "",
+    duration: str = "",
+    num_prompts: str = "",
+    request_rate: str = "",
+    random_input_len: str = "",
+    random_output_len: str = "",
+    slo: str = "",
+    processes: str = "",
+    max_regression: str = "",
+    accept: str = "",
+    url: str = "",
+    model: str = "",
+    tokenizer: str = "",
+    output_file: str = "",
+    api_key_env: str = "",
+    option: list[str] | None = None,
+    load: bool = False,
+    reason: str = "",
+    json: bool = False,
+    accept_new: bool = False,
+    verbose: bool = False,
+) -> None:
+    """Measure throughput and latency over concurrency: how fast is it, and slower than what?"""
+    given = {name: value for name, value in locals().items() if name != "c"}
+    _run("bench", c, **given)
+
+
+@task(
+    auto_shortflags=False,
     iterable=["host"],
     help=_help("host", "to", "force", "yes", "reason", "json", "accept-new", "verbose"),
 )
@@ -296,7 +359,7 @@ def test(c: Context, all: bool = False, args: str = "") -> None:
     raise Exit(code=development.test(heavy=all, args=args))
 
 
-namespace = Collection(plan, deploy, verify, validate, rollback, status, list_releases, check, test)
+namespace = Collection(plan, deploy, verify, validate, bench, rollback, status, list_releases, check, test)
 _hosts = Collection("hosts")
 _hosts.add_task(hosts_adopt, name="adopt")
 _hosts.add_task(hosts_check, name="check")

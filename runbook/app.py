@@ -53,7 +53,8 @@ class Request:
     """One command line. `settings` maps flag names to the value of --set, None for --unset.
 
     `address` and `units` are those of hosts.adopt. `url`, `replay` and `load_options` are those of validate without a
-    host; the last are options of `python -m runbook.load repro` by their names there, without dashes.
+    host; the last are options of `python -m runbook.load repro` by their names there, without dashes. `save` is where the
+    result of a bench will stand.
     """
 
     action: str
@@ -71,6 +72,7 @@ class Request:
     url: str | None = None
     replay: str | None = None
     load_options: Mapping[str, str] = field(default_factory=dict)
+    save: Path | None = None
     directory: Path = field(default_factory=Path.cwd)
 
     @property
@@ -128,6 +130,7 @@ def _one(request: Request, name: str, view: View, listeners: Sequence[Listener])
         with interrupt.listening(), _work(request, name, told, rollout_id, interrupt, view) as work:
             story = pages.page(request.action)(work, request.options)
             _mirror(work, request, story)
+            keep_bench(request, told, story)
         return story
 
     told = Run([*view.listeners(), *listeners], checkpoint=interrupt.checkpoint)
@@ -224,6 +227,21 @@ def _mirror(work: Work, request: Request, story: Story) -> None:
         return
     if copied.note:
         work.run.note(copied.note)
+
+
+def keep_bench(request: Request, told: Run, story: Story) -> None:
+    """Keep the result of a bench under the name the command line gave; where that fails, it is the story's error."""
+    if request.save is None or story.measured.bench is None:
+        return
+    from runbook import benches
+
+    try:
+        benches.save(request.save, story.measured.bench)
+    except UsageError as error:
+        story.error = story.error or error
+        return
+    story.extra["saved"] = str(request.save)
+    told.note(f"kept in {request.save}: --against {request.save.stem} compares with it")
 
 
 def _keep_traceback(request: Request, rollout_id: str) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import app
+from runbook import app, benchrequest
 from runbook.app import Request
 from runbook.errors import UsageError
 from runbook.options import Options
@@ -34,6 +35,10 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
     """The Request of a task's keyword arguments; `dry` is Invoke's own --dry. Raises UsageError."""
     if action == "validate":
         _one_target(given)
+    if action == "bench":
+        benchrequest.check(given)
+    load_options = _load_options(given, benchrequest.SIZES if action == "bench" else SIZES)
+    kept = benchrequest.targets(Path.cwd(), given)
     return Request(
         action=action,
         hosts=_hosts(given.get("host") or ()),
@@ -44,6 +49,9 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
             to=given.get("to") or None,
             force=given.get("force", False),
             names=tuple(given.get("name") or ()),
+            load_options=load_options,
+            against=kept["against"],
+            baseline=kept["baseline"],
         ),
         settings=_settings(given.get("set_") or (), given.get("unset") or ()),
         yes=given.get("yes", False),
@@ -56,7 +64,8 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
         units=tuple(given.get("unit") or ()),
         url=given.get("url") or None,
         replay=given.get("replay") or None,
-        load_options=_load_options(given),
+        load_options=load_options,
+        save=kept["save"],
     )
 
 
@@ -109,9 +118,9 @@ def _one_target(given: Mapping[str, Any]) -> None:
         raise UsageError(f"{sizes[0]} goes with --url: the validations of a host stand in its file")
 
 
-def _load_options(given: Mapping[str, Any]) -> Mapping[str, str]:
+def _load_options(given: Mapping[str, Any], sizes: Sequence[str]) -> Mapping[str, str]:
     """Options of the load generator by their names there."""
-    options = {name.replace("_", "-"): str(given[name]) for name in SIZES if given.get(name)}
+    options = {name.replace("_", "-"): str(given[name]) for name in sizes if given.get(name)}
     for assignment in given.get("option") or ():
         name, equals, value = assignment.partition("=")
         if not name or name in options:

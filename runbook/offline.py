@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import adopting, app, edits, endpoint, inventory
+from runbook import adopting, app, edits, endpoint, endpointbench, inventory
 from runbook.errors import EditRefusedError, RunbookError, UsageError
 from runbook.events import Run
 from runbook.model import Change
@@ -30,6 +30,7 @@ def run(request: app.Request) -> int:
         "hosts.check": check_hosts,
         "hosts.list": list_hosts,
         "validate": endpoint.run,
+        "bench": endpointbench.run,
     }
     return actions[request.action](request)
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the operator chose. `load` None: as the host's `traffic` says. `names` of validations; none: all."""
+    """What the operator chose. `load` None: as the host's `traffic` says. `names` of validations; none: all.
+
+    Of a bench: `load_options` are options of `python -m runbook.load bench` that go before the host file's; `against` is
+    a release, or the name of `baseline`, a result that was read from a file here.
+    """
 
     dry_run: bool = False
     skip_validation: bool = False
@@ -15,3 +23,6 @@ class Options:
     to: str | None = None
     force: bool = False
     names: tuple[str, ...] = ()
+    load_options: Mapping[str, str] = field(default_factory=dict)
+    against: str | None = None
+    baseline: Mapping[str, Any] | None = None

@@ -10,7 +10,7 @@ from runbook import flagtable, releases
 from runbook import plan as plans
 from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError, UsageError
 from runbook.looking import planned
-from runbook.stages import before, deciding, files, inflight, restarting, standing, telling
+from runbook.stages import before, deciding, engine, files, inflight, preflight, restarting, standing, telling
 from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import benching, configuration, loading, waiting
 
@@ -39,8 +39,8 @@ def deploy(work: Work, options: Options) -> Story:
         parent = files.secure(work, seen)
         baseline = benching.baseline(work, parent, seen, plan, serving=serving) if load else None
         story.extra["parent"] = parent.id
-        story.release = files.write(work, plan, seen, parent)
-        with _undone(work, story, plan, parent, serving=serving):
+        story.release = files.write(work, plan, seen, parent, fit.engine)
+        with _undone(work, story, plan, parent, serving=fit.serving):
             restarting.restart(work, plan)
             _prove(work, story, plan, load=load, baseline=baseline)
         inflight.settle(work)
@@ -124,6 +124,8 @@ def rollback(work: Work, options: Options) -> Story:
         before.refuse_hand_edits(work, seen, force=options.force)
         plan = story.plan = files.plan_back(work, seen, target)
         work.run.show("plan", plan)
+        if target.engine:
+            engine.warn(work, target.id, target.engine, engine.look(work))
         before.confirm(work)
         before.lock(work, "rollback")
         seen = before.unchanged(work, plan, lambda host, seen: files.plan_back(work, seen, target))

@@ -1,73 +1,189 @@
-"""The throughput bench: a sweep run on the host, judged against the bench of the release before."""
+"""The throughput bench: a sweep run on the host, judged against the bench of another state."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from runbook.errors import MeasureError, UsageError
+from runbook.model import Bench
 from runbook.validations import endpoint_url, options
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
-    from runbook.model import Bench
+    from runbook.model import Host, Unit
     from runbook.validations import Jobs
 
+# What a host file gets that says nothing of a bench: the sweep of `python -m runbook.load bench`.
+DEFAULT = Bench((1, 8, 32, 64, 80), input_tokens=350, output_tokens=256, repeats=5, max_regression=0.10)
+# Options that name files of the machine the load runs on, or nothing of the load itself.
+_ELSEWHERE = ("tokenizer", "output-file")
 
-def measure(jobs: Jobs, spec: Bench, say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
-    """Run it; the bench result document of docs/architecture.md."""
-    args: dict[str, Any] = {
-        "base-url": endpoint_url(jobs.host),
-        "model": jobs.host.model,
-        "concurrency": ",".join(str(level) for level in spec.concurrency),
+
+def chosen(spec: Bench, given: Mapping[str, str]) -> Bench:
+    """The bench with options of the command line over its own. Raises UsageError for a limit that is no share."""
+    load = dict(given)
+    limit, accept = load.pop("max-regression", None), load.pop("accept", None)
+    return dataclasses.replace(
+        spec,
+        max_regression=spec.max_regression if limit is None else share(limit),
+        accept=accept or spec.accept,
+        options={**spec.options, **load},
+    )
+
+
+def share(text: str) -> float:
+    """`0.1` of --max-regression; raises UsageError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise UsageError(f"--max-regression: should be from 0 up to 1, found {text!r}")
+    return value
+
+
+def arguments(host: Host, spec: Bench) -> dict[str, Any]:
+    """The options of `python -m runbook.load bench` for a host; those the spec names itself come last and win."""
+    worker = generating(host)
+    given = spec.options
+    levels = {} if given.keys() & {"max-concurrency", "request-rate"} else {"concurrency": _list(spec)}
+    return {
+        "base-url": endpoint_url(host),
+        "model": host.model,
+        **levels,
         "random-input-len": spec.input_tokens,
         "random-output-len": spec.output_tokens,
         "repeats": spec.repeats,
         **({"budget": spec.budget_s} if spec.budget_s else {}),
-        **spec.options,
+        **({"metrics-url": f"{worker}/metrics", "server-url": worker} if worker else {}),
+        **given,
     }
-    return jobs.load(["bench", *options(args)], say)
+
+
+def _list(spec: Bench) -> str:
+    return ",".join(str(level) for level in spec.concurrency)
+
+
+def generating(host: Host) -> str | None:
+    """The base URL of the worker that generates what the endpoint answers: a router tells neither counters nor arguments.
+
+    The last unit with a health URL that is not the endpoint (decode, after prefill); None where the endpoint itself is it.
+    """
+    workers = [unit for unit in host.units if unit.health and unit is not host.endpoint]
+    return _origin(workers[-1]) if workers else None
+
+
+def _origin(unit: Unit) -> str:
+    url = urlsplit(unit.health or "")
+    return f"{url.scheme}://{url.netloc}"
+
+
+def fingerprint(host: Host, spec: Bench, server: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What a bench of this spec will have measured, as far as it is known before. Raises UsageError for wrong options."""
+    from runbook.load.bench.fingerprint import fingerprint as of
+    from runbook.load.bench.options import BadArguments, settings_from
+
+    words = {name: value for name, value in arguments(host, spec).items() if name not in _ELSEWHERE}
+    try:
+        settings = settings_from(options(words), {})
+    except BadArguments as error:
+        raise UsageError(f"bench: {error}") from error
+    return of(settings.workload, server or {"version": None, "arguments": {}, "gpu": {}})
+
+
+def unlike(
+    baseline: Mapping[str, Any], current: Mapping[str, Any], expected: Collection[str] = ()
+) -> tuple[str, ...]:
+    """What keeps a kept result from being compared with a bench of fingerprint `current`, a line each."""
+    from runbook.load.bench.fingerprint import differences
+
+    if baseline.get("kind") != "bench":
+        return (f"it is no bench result but {baseline.get('kind')!r}",)
+    before = dict(baseline.get("fingerprint") or {})
+    # A server that takes no ignore_eos is only found when it is asked.
+    ignore_eos = {key: before[key] for key in ("ignore_eos",) if key in before}
+    return differences(before, {**ignore_eos, **current}, expected)
+
+
+def require_like(baseline: Mapping[str, Any], current: Mapping[str, Any], named: str | None) -> None:
+    """Raises UsageError where the result that --against names measured something else, with what differs."""
+    if why := unlike(baseline, current):
+        raise UsageError(f"--against {named}: it measured something else: {'; '.join(why)}")
+
+
+def measure(jobs: Jobs, spec: Bench, say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
+    """Run it; the bench result document of docs/architecture.md."""
+    return jobs.load(["bench", *options(arguments(jobs.host, spec))], say)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A bench result, its comparison with the baseline (None without one), and what follows."""
+    """A bench result, its comparison with the baseline (None without one), and what follows.
+
+    `unlike` says why the baseline could not be compared with, a line each.
+    """
 
     result: Mapping[str, Any]
     comparison: Mapping[str, Any] | None
     findings: tuple[Finding, ...]
     table: tuple[str, ...]
+    unlike: tuple[str, ...] = ()
 
 
-def judge(result: Mapping[str, Any], baseline: Mapping[str, Any] | None, spec: Bench) -> Judged:
-    """Judge a bench by itself, then against its baseline; without a baseline it is inconclusive, never a pass."""
+def alone(result: Mapping[str, Any]) -> Judged:
+    """A bench by itself: what it measured, and whether that is sound. It says nothing about faster or slower."""
+    from runbook.load.bench import table
+
+    found = tuple(Finding.from_json(finding) for finding in result["findings"])
+    return Judged(result, None, found, tuple(table.result_lines(_read(result))))
+
+
+def judge(
+    result: Mapping[str, Any],
+    baseline: Mapping[str, Any] | None,
+    spec: Bench,
+    expected: Collection[str] = (),
+) -> Judged:
+    """Judge a bench by itself, then against its baseline; without a baseline it is inconclusive, never a pass.
+
+    `expected` are keys of the fingerprint that are meant to differ, since they are what was changed.
+    """
     from runbook.load.bench import comparison as compare
-    from runbook.load.bench import fingerprint, table
+    from runbook.load.bench import fingerprint as fingerprints
+    from runbook.load.bench import table
+
+    own = alone(result)
+    if baseline is None or baseline.get("kind") != "bench":
+        return _not_compared(own, ("this host has no bench of the state before to compare with",))
+    try:
+        comparison = compare.compare(
+            _read(baseline),
+            _read(result),
+            max_regression=spec.max_regression,
+            accept=spec.accept,
+            expected=expected,
+        )
+    except fingerprints.FingerprintMismatch as mismatch:
+        return _not_compared(own, mismatch.differences)
+    found = (*own.findings, *comparison.findings())
+    return Judged(result, comparison.to_json(), found, tuple(table.comparison_lines(comparison)))
+
+
+def _not_compared(own: Judged, why: tuple[str, ...]) -> Judged:
+    missing = Finding("bench", Outcome.INCONCLUSIVE, f"no baseline: {'; '.join(why)}")
+    return dataclasses.replace(own, findings=(*own.findings, missing), unlike=why)
+
+
+def _read(document: Mapping[str, Any]) -> Any:
+    """A result document as a value. Raises MeasureError for one that is none."""
     from runbook.load.bench import result as results
 
-    current = results.BenchResult.from_json(result)
-    own = tuple(Finding.from_json(finding) for finding in result["findings"])
-    if baseline is None:
-        missing = Finding(
-            "bench",
-            Outcome.INCONCLUSIVE,
-            "no baseline: this host has no bench of the state before to compare with",
-        )
-        return Judged(result, None, (*own, missing), tuple(table.result_lines(current)))
-    before = results.BenchResult.from_json(baseline)
     try:
-        comparison = compare.compare(before, current, max_regression=spec.max_regression, accept=spec.accept)
-    except fingerprint.FingerprintMismatch as mismatch:
-        return Judged(
-            result,
-            None,
-            (*own, Finding("bench", Outcome.INCONCLUSIVE, str(mismatch))),
-            tuple(table.result_lines(current)),
-        )
-    return Judged(
-        result,
-        comparison.to_json(),
-        (*own, *comparison.findings()),
-        tuple(table.comparison_lines(comparison)),
-    )
+        return results.BenchResult.from_json(document)
+    except results.ResultError as error:
+        raise MeasureError(f"bench: {error}") from error

@@ -7,34 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.errors import MeasureError, UsageError
 from runbook.model import Command, Sessions
-from runbook.validations import Jobs, bench, command, sessions
+from runbook.validations import Jobs, command, sessions
 from runbook.verdict import Finding, Outcome, worst
+from runbook.verify import benching
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runbook.events import Step
     from runbook.measured import Measured
-    from runbook.model import Host, Release, Validation
+    from runbook.model import Host, Validation
     from runbook.verify.waiting import Watch
     from runbook.work import Work
-
-
-def baseline(work: Work, parent: Release, *, serving: bool) -> Mapping[str, Any] | None:
-    """The bench of the state before the change: the parent's, else measured now and kept with the parent."""
-    spec = work.host.bench
-    if spec is None or parent.bench is not None or not serving:
-        return parent.bench
-    with work.run.step("bench before", budget_s=spec.budget_s) as step:
-        jobs = jobs_of(work)
-        try:
-            result = bench.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
-        except MeasureError as error:
-            # A fix must not wait for a number; the bench after it will be inconclusive and say why.
-            step.outcome, step.detail = Outcome.ERROR, str(error)
-            return None
-        work.wire.call("release_update", state=work.host.state, id=parent.id, fields={"bench": result})
-    return result
 
 
 def under_load(
@@ -48,7 +32,8 @@ def under_load(
     outcome = validate_each(work, jobs, work.host.validations, measured, watch)
     if outcome is not Outcome.PASS or work.host.bench is None:
         return outcome
-    outcome = measure_bench(work, jobs, measured, watch, baseline)
+    measured.baseline = baseline
+    outcome = benching.measure(work, jobs, measured, watch, benching.against(work.host, baseline))
     again = _again(work.host.validations)
     return outcome if again is None else worst((outcome, validate(work, jobs, again, measured, watch)))
 
@@ -115,25 +100,3 @@ def _again(validations: tuple[Validation, ...]) -> Sessions | None:
     """The first validation with one round: short, and at full concurrency."""
     first = next((spec for spec in validations if isinstance(spec, Sessions)), None)
     return first and dataclasses.replace(first, name=f"{first.name}-again", rounds=1)
-
-
-def measure_bench(
-    work: Work, jobs: Jobs, measured: Measured, watch: Watch, baseline: Mapping[str, Any] | None
-) -> Outcome:
-    """Run the bench and compare it with its baseline."""
-    spec = work.host.bench
-    assert spec is not None
-    with work.run.step("bench", budget_s=spec.budget_s) as step:
-        work.at(step.name)
-        try:
-            result = bench.measure(jobs, spec, lambda text, fields: step.progress(text, **fields))
-        except MeasureError as error:
-            return _not_measured(work, step, "bench", error)
-        measured.bench, measured.baseline = result, baseline
-        judged = bench.judge(result, baseline, spec)
-        measured.comparison = judged.comparison
-        step.outcome = worst(finding.outcome for finding in judged.findings)
-    work.run.show("bench", judged)
-    work.run.find(*judged.findings)
-    watch.check(work)
-    return step.outcome

@@ -16,6 +16,8 @@ from runbook.load.bench.interval import START_CV, RatioInterval, ratio_interval
 from runbook.load.outcome import Finding, Outcome, worst
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from runbook.load.bench.result import BenchResult, Level
 
 Verdict = Literal["regression", "no regression", "inconclusive"]
@@ -116,15 +118,20 @@ _OUTCOMES = {
 
 
 def compare(
-    baseline: BenchResult, current: BenchResult, *, max_regression: float, accept: str | None = None
+    baseline: BenchResult,
+    current: BenchResult,
+    *,
+    max_regression: float,
+    accept: str | None = None,
+    expected: Collection[str] = (),
 ) -> Comparison:
     """Compare output tok/s per concurrency; the intervals hold 95 % together.
 
     `max_regression` 0.10 lets the rate fall to 0.90 of the baseline. `accept` is a declared reason that lets a loss
     pass, also one whose interval holds the limit; it never lets an unsound measurement pass.
-    Raises FingerprintMismatch naming what differs.
+    Raises FingerprintMismatch naming what differs beside the keys of the fingerprint that are `expected` to.
     """
-    if unlike := differences(baseline.fingerprint, current.fingerprint):
+    if unlike := differences(baseline.fingerprint, current.fingerprint, expected):
         raise FingerprintMismatch(unlike)
     before = {level.concurrency: level for level in baseline.levels}
     now = {level.concurrency: level for level in current.levels}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from runbook.load.bench.result import CLIENT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from runbook.load.bench.workload import Workload
 
@@ -35,17 +35,20 @@ def fingerprint(workload: Workload, server: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def differences(baseline: Mapping[str, Any], current: Mapping[str, Any]) -> tuple[str, ...]:
+def differences(
+    baseline: Mapping[str, Any], current: Mapping[str, Any], expected: Collection[str] = ()
+) -> tuple[str, ...]:
     """What differs, one line a key, nested keys dotted.
 
     The lists of concurrencies may differ as long as one holds the other: the common ones are compared. A fact that one
     server does not tell at all (its version, an argument, its GPU) counts as a difference only when both tell it.
+    `expected` are dotted keys that are meant to differ: they are what was changed between the two.
     """
     before, now = _flat(baseline), _flat(current)
     found = [
         f"{key}: baseline {before.get(key)!r}, now {now.get(key)!r}"
         for key in sorted({*before, *now})
-        if key != "concurrency" and before.get(key) != now.get(key) and not _untold(key, before, now)
+        if key not in ("concurrency", *expected) and before.get(key) != now.get(key) and not _untold(key, before, now)
     ]
     levels, now_levels = set(baseline.get("concurrency", ())), set(current.get("concurrency", ()))
     if not (levels <= now_levels or now_levels <= levels):

@@ -1,0 +1,144 @@
+"""`bench` without a host: bench any OpenAI-compatible server from here, by its URL."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runbook import app
+from runbook.errors import LoadRefusedError, MeasureError, RunbookError, UsageError
+from runbook.events import Run
+from runbook.story import Story
+from runbook.validations import bench
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runbook.events import Step
+    from runbook.load.bench.settings import Settings
+    from runbook.load.bench.sweep import Bench as Measured
+    from runbook.load.bench.sweep import Say
+    from runbook.model import Bench
+    from runbook.options import Options
+    from runbook.validations.bench import Judged
+
+
+def run(request: app.Request) -> int:
+    """Bench a URL; returns the exit code."""
+    view = app.view_of(request)
+    told = Run(view.listeners())
+    document = app.document_of(
+        request, request.url or "", view, told, lambda told, rollout: page(request, told, rollout)
+    )
+    app.finish(request, view, [document], ())
+    return int(document["exit_code"])
+
+
+def page(request: app.Request, told: Run, rollout: str) -> Story:
+    """Bench it, keep what is to be kept, and compare."""
+    story = Story("bench", str(request.url), rollout, told.steps, told.findings)
+    options, story.extra["against"] = request.options, request.options.against
+    spec = bench.chosen(bench.DEFAULT, options.load_options)
+    settings = read(request.url or "", spec, os.environ)
+    _require_like(options, _before(settings))
+    with told.step("bench", budget_s=settings.budget_s) as step:
+        made = measure(settings, _teller(told, step))
+        story.measured.bench, story.measured.baseline = made.result.to_json(), options.baseline
+        step.outcome = made.result.outcome
+    told.show("bench", bench.alone(story.measured.bench))
+    with _measured_all_the_same(story):
+        _keep_requests(spec, made)
+        app.keep_bench(request, told, story)
+        _require_like(options, made.result.fingerprint)
+        judged = _judged(story.measured.bench, spec, options)
+        story.measured.comparison = judged.comparison
+        if judged.comparison is not None:
+            told.show("bench", judged)
+        told.find(*judged.findings)
+    return story
+
+
+@contextlib.contextmanager
+def _measured_all_the_same(story: Story) -> Iterator[None]:
+    """An error after the load ends the story, which still holds what was measured."""
+    try:
+        yield
+    except RunbookError as error:
+        story.error = error
+
+
+def read(url: str, spec: Bench, environ: Mapping[str, str]) -> Settings:
+    """The bench that the command line asks for. Raises UsageError with one line for what makes no sense."""
+    from runbook.load.bench.options import BadArguments, settings_from
+
+    words = {"base-url": url, **{name: text for name, text in spec.options.items() if name != "output-file"}}
+    _writable(spec.options.get("output-file"))
+    try:
+        return settings_from([f"--{name}={value}" for name, value in words.items()], environ)
+    except BadArguments as error:
+        raise UsageError(str(error).replace("--base-url", "--url")) from error
+
+
+def _writable(path: str | None) -> None:
+    """Raises UsageError where an --output-file could not be written once the load is over."""
+    if path is None:
+        return
+    folder = Path(path).absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK) or Path(path).is_dir():
+        raise UsageError(f"--output-file: no file can be written at {path}")
+
+
+def _before(settings: Settings) -> dict[str, Any]:
+    """The fingerprint as far as it is known before the server was asked."""
+    from runbook.load.bench.fingerprint import fingerprint
+
+    return fingerprint(settings.workload, {"version": None, "arguments": {}, "gpu": {}})
+
+
+def _require_like(options: Options, current: Mapping[str, Any]) -> None:
+    if options.baseline is not None:
+        bench.require_like(options.baseline, current, options.against)
+
+
+def measure(settings: Settings, say: Say) -> Measured:
+    """Load the server from this process. Raises LoadRefusedError or MeasureError, one line, where nothing could be loaded."""
+    from runbook.load.bench.preflight import PreflightFailed
+    from runbook.load.bench.sweep import run_bench
+
+    try:
+        return asyncio.run(run_bench(settings, say))
+    except PreflightFailed as refused:
+        kind = LoadRefusedError if refused.exit_code == LoadRefusedError.exit_code else MeasureError
+        raise kind(str(refused)) from refused
+    except OSError as error:
+        raise MeasureError(f"the bench broke off, nothing is concluded: {error}") from error
+
+
+def _teller(told: Run, step: Step) -> Say:
+    """Progress of the bench; how long it will take stays to be read."""
+
+    def say(text: str, /, **fields: Any) -> None:
+        if "expected_s" in fields:
+            told.note(f"bench: {text}")
+        else:
+            step.progress(text, **fields)
+
+    return say
+
+
+def _keep_requests(spec: Bench, made: Measured) -> None:
+    if (path := spec.options.get("output-file")) is None:
+        return
+    from runbook.load.bench.saved import save
+
+    try:
+        save(Path(path), made.result, made.runs)
+    except OSError as error:
+        raise UsageError(f"--output-file: {path}: {error.strerror}") from error
+
+
+def _judged(result: Mapping[str, Any], spec: Bench, options: Options) -> Judged:
+    return bench.alone(result) if options.baseline is None else bench.judge(result, options.baseline, spec)
