@@ -28,8 +28,8 @@ class KeyFile(AuthSource):
         self._ask = ask
 
     def authenticate(self, transport: paramiko.Transport) -> Any:
-        key = read_key(self._path) if self._ask is None else unlock(self._path, self._ask)
-        return transport.auth_publickey(self.username, key)
+        self.pkey = read_key(self._path) if self._ask is None else unlock(self._path, self._ask)
+        return transport.auth_publickey(self.username, self.pkey)
 
 
 class Agent(AgentSSH):
@@ -51,7 +51,10 @@ class Agent(AgentSSH):
 
 
 class Identities(AuthStrategy):
-    """The sources of one login, tried in order; `refusal` words what came of it. The agent is open until the end."""
+    """The sources of one login, tried in order; `refusal` words what came of it. The agent is open until the end.
+
+    `fingerprint` is that of the key that let us in, as `ssh-keygen -l` shows it; empty before that.
+    """
 
     def __init__(self, hop: Hop, ask: Callable[[str], str] | None) -> None:
         super().__init__(ssh_config=paramiko.SSHConfig())
@@ -59,6 +62,7 @@ class Identities(AuthStrategy):
         self._ask = ask
         self._tried: list[str] = []
         self._agent = Agent(hop.agent)
+        self.fingerprint = ""
 
     def __enter__(self) -> Identities:
         return self
@@ -67,6 +71,12 @@ class Identities(AuthStrategy):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._agent.close()
+
+    def authenticate(self, transport: paramiko.Transport) -> Any:
+        results = super().authenticate(transport)
+        source: Any = results[-1].source  # every source of ours holds its key
+        self.fingerprint = str(source.pkey.fingerprint)
+        return results
 
     def get_sources(self) -> Iterator[AuthSource]:
         for key in self._agent_keys():

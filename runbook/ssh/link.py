@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    import paramiko
+
     from runbook.model import SshTarget
     from runbook.ssh.wire import Mode, OpenWire
 
@@ -26,7 +28,16 @@ class Link:
 
     def __init__(self, route: Route) -> None:
         self.route = route
-        self.transport, self._connections = route.connect()
+        self._login, self._connections = route.connect()
+
+    @property
+    def transport(self) -> paramiko.Transport:
+        return self._login.transport
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the key that let us in to the host itself."""
+        return self._login.fingerprint
 
     @property
     def label(self) -> str:
@@ -63,7 +74,7 @@ class Link:
 
     def _reconnect(self) -> None:
         self._connections.close()
-        self.transport, self._connections = self.route.connect()
+        self._login, self._connections = self.route.connect()
 
     def open_tcp(self, port: int, timeout_s: float, *, host: str = "127.0.0.1") -> TcpStream:
         """A TCP stream to a port as the host reaches it; raises TunnelError, LinkLostError."""

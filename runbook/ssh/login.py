@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import fabric
@@ -22,6 +23,16 @@ if TYPE_CHECKING:
     from runbook.ssh.hops import Hop
 
 KEEPALIVE_S = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A logged-in hop, and the fingerprint of the key that let us in."""
+
+    transport: paramiko.Transport
+    fingerprint: str
+
+
 _LOGIN_S = 60.0  # a key on a token wants a touch; an agent may ask its user
 
 
@@ -33,8 +44,8 @@ def login(
     accept_new: bool,
     ask: Callable[[str], str] | None,
     timeout_s: float,
-) -> paramiko.Transport:
-    """The transport to a logged-in hop, by way of the one before it if there is one; `stack` closes it.
+) -> Login:
+    """The login to a hop, by way of the one before it if there is one; `stack` closes it.
 
     Raises UnreachableError: no route, no answer, host key or login refused.
     """
@@ -53,7 +64,7 @@ def login(
         raise UnreachableError(f"{hop.label}: {_reason(error)}") from error
     transport: paramiko.Transport = connection.transport
     transport.set_keepalive(KEEPALIVE_S)
-    return transport
+    return Login(transport, identities.fingerprint)
 
 
 def _connection(hop: Hop, keys: HostKeys, identities: Identities, timeout_s: float) -> Any:

@@ -6,12 +6,10 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runbook.ssh.login import login
+from runbook.ssh.login import Login, login
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import paramiko
 
     from runbook.ssh.hops import Hop
 
@@ -29,13 +27,14 @@ class Route:
     def host(self) -> Hop:
         return self.hops[-1]
 
-    def connect(self) -> tuple[paramiko.Transport, contextlib.ExitStack]:
-        """The transport to the host, and what closes it and every hop before; raises UnreachableError."""
-        transport: paramiko.Transport | None = None
+    def connect(self) -> tuple[Login, contextlib.ExitStack]:
+        """The login to the host, and what closes it and every hop before; raises UnreachableError."""
+        found: Login | None = None
         with contextlib.ExitStack() as stack:
             for hop in self.hops:
-                transport = login(
-                    hop, transport, stack, accept_new=self.accept_new, ask=self.ask, timeout_s=self.timeout_s
+                through = found.transport if found else None
+                found = login(
+                    hop, through, stack, accept_new=self.accept_new, ask=self.ask, timeout_s=self.timeout_s
                 )
-            assert transport is not None
-            return transport, stack.pop_all()
+            assert found is not None
+            return found, stack.pop_all()

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +22,6 @@ from tests.onhost.helper import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 pytestmark = pytest.mark.real
@@ -54,6 +54,11 @@ def test_a_known_host_lets_us_in(server: sshd.Sshd, payload: bytes, state: str) 
             wire.call("observe", state=state, files=[], units=[], names=[], patterns=[])["facts"]["uid"]
             == os.geteuid()
         )
+
+
+def test_the_key_that_let_us_in_is_known_by_its_fingerprint(server: sshd.Sshd) -> None:
+    with ssh.connect(server.target()) as link:
+        assert link.fingerprint == fingerprint(Path(server.target().key or ""))
 
 
 def test_an_unknown_host_is_refused_with_its_fingerprint_and_a_way_on(
