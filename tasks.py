@@ -18,7 +18,8 @@ HELP = {
     "skip-validation": "no validations and no bench; the release stays unproven",
     "load": "put load on a host with live traffic",
     "accept-new": "accept and remember the key of a host never seen before",
-    "file": "preview --set and --unset on a local serve script; no host needed",
+    "file": "preview --set and --unset on a local serve script, an option with its dashes being a launch argument "
+    "(--set=--x=1, or --set=--x alone); no host needed",
     "to": "the release to go back to (default: the parent of current)",
     "force": "go back although files were edited by hand; saves them as a release first",
     "verbose": "every line of progress",

@@ -81,7 +81,7 @@ def _settings(wanted: Sequence[str], absent: Sequence[str]) -> Mapping[str, str 
     settings: dict[str, str | None] = {}
     for assignment in wanted:
         name, equals, value = assignment.partition("=")
-        if not equals or not name:
+        if not name or not (equals or name.startswith("-")):
             raise UsageError(f"--set wants NAME=VALUE, found {assignment!r}")
         settings[name] = value
     for name in absent:

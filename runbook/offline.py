@@ -79,15 +79,21 @@ def preview(request: app.Request) -> int:
 
 def _preview_change(path: Path, settings: Mapping[str, str | None]) -> Change:
     before = path.read_bytes()
+    options = {name: value for name, value in settings.items() if name.startswith("-")}
+    flags = {name: value for name, value in settings.items() if name not in options}
     try:
-        after = edits.named("serve_script").edit(
-            before.decode("utf-8", "surrogateescape"),
-            set={name: value for name, value in settings.items() if value is not None},
-            unset=[name for name, value in settings.items() if value is None],
-        )
+        after = _edited("serve_script", before.decode("utf-8", "surrogateescape"), flags)
+        after = _edited("launch_args", after, options) if options else after
     except EditRefusedError as refused:
         raise refused.at(str(path)) from refused
     return Change(str(path), before, after.encode("utf-8", "surrogateescape"))
+
+
+def _edited(kind: str, text: str, asked: Mapping[str, str | None]) -> str:
+    """The text with each name given its value, or taken away (None); an option with an empty value stands alone."""
+    values = {name: value for name, value in asked.items() if value is not None}
+    alone = {name: value or None for name, value in values.items()} if kind == "launch_args" else values
+    return str(edits.named(kind).edit(text, set=alone, unset=[name for name in asked if name not in values]))
 
 
 def list_hosts(request: app.Request) -> int:

@@ -40,6 +40,10 @@ def overriding(host: Host, settings: Mapping[str, str | None]) -> dict[str, str 
 
 
 def _flag(host: Host, declared: Flag | None, name: str, value: str | None) -> Flag:
+    if name.startswith("-"):
+        raise UsageError(
+            f"--set {name}: a launch argument is one unit's; declare it in {host.source} under units.<role>.args"
+        )
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise UsageError(
             f"--set {name!r}: should be NAME=VALUE with a variable name of letters, digits and _"

@@ -53,6 +53,13 @@ def test_what_is_no_variable_name_is_refused(name: str) -> None:
         overridden(_host(), {name: "0"})
 
 
+def test_a_launch_argument_is_sent_to_the_host_file() -> None:
+    with pytest.raises(
+        UsageError, match=r"--set --x: a launch argument is one unit's; declare it in hosts/gpu1.yml"
+    ):
+        overridden(_host(), {"--x": "1"})
+
+
 @pytest.mark.parametrize("value", ["a\nb", "a\0b", "\x1b[31m"])
 def test_a_value_with_control_characters_is_refused(value: str) -> None:
     with pytest.raises(UsageError, match="one line without control characters"):
