@@ -93,4 +93,5 @@ def release(manifest: Mapping[str, Any]) -> Release:
         rollout=manifest.get("rollout") or "",
         validations=tuple(manifest.get("validations") or ()),
         bench=manifest.get("bench"),
+        engine=manifest.get("engine") or {},
     )

@@ -28,6 +28,7 @@ def manifest(
     files: Sequence[FileRecord],
     flags: Mapping[str, Environment],
     rollout: str,
+    engine: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A release as the host keeps it; `Release` is what `observation.release` reads back from it."""
     return {
@@ -51,6 +52,7 @@ def manifest(
         "rollout": rollout,
         "validations": [],
         "bench": None,
+        "engine": dict(engine or {}),
     }
 
 

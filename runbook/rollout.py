@@ -34,10 +34,11 @@ def deploy(work: Work, options: Options) -> Story:
         before.confirm(work)
         before.lock(work, "deploy")
         seen = before.unchanged(work, plan, plans.deploy)
-        serving = before.preflight(work, seen)
         load = _load_allowed(work, options)
-        parent = files.secure(work, seen)
-        baseline = benching.baseline(work, parent, seen, plan, serving=serving) if load else None
+        fit = preflight.check(work, seen, plan, load=load)
+        parent = files.secure(work, seen, fit.engine)
+        engine.warn(work, parent.id, parent.engine, fit.engine)
+        baseline = benching.baseline(work, parent, seen, plan, serving=fit.serving) if load else None
         story.extra["parent"] = parent.id
         story.release = files.write(work, plan, seen, parent, fit.engine)
         with _undone(work, story, plan, parent, serving=fit.serving):

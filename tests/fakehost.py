@@ -71,7 +71,7 @@ class RunningUnit:
 
 @dataclass
 class FakeHost:
-    """See the module. `behave` is asked after each restart and may change the unit; `load` gives a job's result."""
+    """See the module. `behave` is asked after each restart and may change the unit; `load` gives a job's result: of a command its lines and exit."""
 
     host: Host = field(default_factory=host)
     clock: Clock = field(default_factory=Clock)
@@ -96,6 +96,9 @@ class FakeHost:
     gpus: dict[str, Any] = field(
         default_factory=lambda: {"gpus": [], "processes": [], "detail": "no nvidia-smi"}
     )
+    engine: dict[str, dict[str, Any]] = field(default_factory=dict)
+    xids: list[str] = field(default_factory=list)
+    python: str = "3.11.2"
     log: str = "Main process exited, code=exited, status=1/FAILURE"
 
     def __post_init__(self) -> None:
@@ -134,7 +137,7 @@ class FakeHost:
 
     def _observe(self, files: list[str], units: list[str], **_: Any) -> dict[str, Any]:
         return {
-            "facts": {"hostname": "gpu1"},
+            "facts": {"hostname": "gpu1", "python": self.python},
             "now": START + self.clock.now,
             "files": {path: self._file(path) for path in files},
             "feeds": {path: self._file(path) for path in self._fed() if path not in files},
@@ -184,6 +187,13 @@ class FakeHost:
 
     def _listening(self, ports: list[int]) -> dict[str, Any]:
         return {str(port): self.listeners.get(port, []) for port in ports}
+
+    def _engine(self, units: list[str]) -> dict[str, Any]:
+        empty: dict[str, Any] = {"packages": {}, "checkout": None, "program": None}
+        return {name: self.engine.get(self.units[name].unit.role, empty) for name in units}
+
+    def _xids(self) -> dict[str, Any]:
+        return {"lines": self.xids, "count": len(self.xids), "detail": ""}
 
     def _gpus(self) -> dict[str, Any]:
         return self.gpus
@@ -283,10 +293,13 @@ class FakeHost:
         if self.load is None:
             raise HelperError("this host runs no load")
         self.clock.sleep(1)
+        result = self.load(self.jobs[job])
+        if self.jobs[job][0] == "timeout":
+            return {"stderr": "", **result}
         lines = [
             json.dumps({"event": "progress", "text": "1 of 2"}),
             "noise",
-            json.dumps({"event": "result", "result": self.load(self.jobs[job])}),
+            json.dumps({"event": "result", "result": result}),
         ]
         return {"lines": lines, "stderr": "", "exit": 0}
 
@@ -327,7 +340,9 @@ class FakeHost:
     def get(self, url: str, *, deadline_s: float, headers: Mapping[str, str] | None = None) -> Response:
         if url in self.pages:
             return Response(200, self.pages[url], 0.01)
-        unit = next(unit for unit in self.units.values() if unit.unit.health == url)
+        unit = next((unit for unit in self.units.values() if unit.unit.health == url), None)
+        if unit is None:
+            return Response(404, b"no such page", 0.01)
         if unit.active != "active":
             raise TunnelRefused(f"{url}: connection refused")
         return Response(200, b"", 0.01)

@@ -29,6 +29,7 @@ MODULES = {
     "audit": ("audit_append", "audit_heads", "audit_place", "audit_read"),
     "cache": ("cache_has", "cache_put"),
     "jobs": ("job_start", "job_poll", "job_stop"),
+    "engine": ("engine",),
     "gpus": ("gpus",),
     "inflight": ("inflight", "inflight_step"),
     "journal": ("journal",),
@@ -48,6 +49,7 @@ MODULES = {
     "serving": ("serving",),
     "units": ("units", "daemon_reload", "unit_restart", "unit_reset_failed"),
     "write": ("files_write",),
+    "xids": ("xids",),
 }
 
 

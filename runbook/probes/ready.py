@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from runbook.probes import Sample
+from runbook.text import one_line
 from runbook.tunnel import TunnelError
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ _CONFIGURATION = {
     404: "model or path unknown",
     422: "request refused",
 }
+
+_LISTED = 8  # models named in a message
 
 
 def ask(
@@ -43,6 +46,17 @@ def ask(
     except TunnelError as error:
         return Sample(False, str(error))
     return judge(response)
+
+
+def served(tunnel: Tunnel, url: str, *, timeout_s: float, api_key: str | None = None) -> list[str]:
+    """The model names the endpoint lists; empty where it lists none."""
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    try:
+        answer = tunnel.get(f"{url.rstrip('/')}/v1/models", deadline_s=timeout_s, headers=headers)
+        names = [str(model["id"]) for model in json.loads(answer.body)["data"]]
+    except (TunnelError, ValueError, LookupError, TypeError):
+        return []
+    return [one_line(name, 100) for name in names[:_LISTED]]
 
 
 def judge(response: Response) -> Sample:

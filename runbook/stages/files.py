@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from runbook.work import Work
 
 
-def secure(work: Work, seen: Observation) -> Release:
-    """The release to come back to: current, or what is on disk saved as `adopted` when no release holds it."""
+def secure(work: Work, seen: Observation, engine: Mapping[str, Any] | None = None) -> Release:
+    """The release to come back to: current, or what is on disk saved as `adopted` when no release holds it.
+
+    `engine` is what it serves with now (`stages.engine.look`).
+    """
     here = releases.current(seen)
     if here is not None and releases.holds(here, seen.files) and not releases.edited_since(seen, here):
         return here
@@ -32,6 +35,7 @@ def secure(work: Work, seen: Observation) -> Release:
             parent=here.id if here else None,
             files=releases.records(seen.files),
             flags=_flags(work.host, seen),
+            engine=engine,
         )
         work.wire.call("set_current", state=work.host.state, id=release.id)
         step.detail = f"release {release.id} (adopted)"
@@ -42,7 +46,9 @@ def _flags(host: Host, seen: Observation) -> dict[str, plans.Environment]:
     return dict(plans.toward(host, seen, ()).wanted)
 
 
-def write(work: Work, plan: Plan, seen: Observation, parent: Release) -> str:
+def write(
+    work: Work, plan: Plan, seen: Observation, parent: Release, engine: Mapping[str, Any] | None = None
+) -> str:
     """Write the plan's files and save them as a release; without changes the parent stays current."""
     if not plan.empty:
         inflight.begin(work, "deploy", back_to=parent.id if plan.changes else None)
@@ -51,7 +57,7 @@ def write(work: Work, plan: Plan, seen: Observation, parent: Release) -> str:
     with work.run.step("write") as step, inflight.marked(work, "write"):
         _write_files(work, plan)
         files = releases.records(seen.files, plan.changes)
-        release = _save(work, "unproven", parent=parent.id, files=files, flags=plan.wanted)
+        release = _save(work, "unproven", parent=parent.id, files=files, flags=plan.wanted, engine=engine)
         work.wire.call("set_current", state=work.host.state, id=release.id)
         step.detail = f"{len(plan.changes)} files, release {release.id}"
     return release.id
@@ -85,7 +91,13 @@ def _wire_change(host: Host, change: Change) -> dict[str, Any]:
 
 
 def _save(
-    work: Work, verdict: str, *, parent: str | None, files: Any, flags: Mapping[str, plans.Environment]
+    work: Work,
+    verdict: str,
+    *,
+    parent: str | None,
+    files: Any,
+    flags: Mapping[str, plans.Environment],
+    engine: Mapping[str, Any] | None,
 ) -> Release:
     now = work.now()
     document = releases.manifest(
@@ -96,6 +108,7 @@ def _save(
         files=files,
         flags=flags,
         rollout=work.rollout,
+        engine=engine,
     )
     work.wire.call(
         "release_save", state=work.host.state, manifest=document, files=[file.path for file in files]

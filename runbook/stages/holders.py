@@ -40,12 +40,13 @@ class Start:
 
 def of_failed(work: Work, start: Start) -> list[str]:
     """A sentence for each process that stands in the way of a start that failed."""
-    found = [*_of_port(work, start), *_of_gpus(work, start)]
+    found = [*of_port(work, start), *_of_gpus(work, start)]
     more = len(found) - _NAMED
     return found[:_NAMED] + ([f"and {more} more"] if more > 0 else [])
 
 
-def _of_port(work: Work, start: Start) -> list[str]:
+def of_port(work: Work, start: Start) -> list[str]:
+    """A sentence for each process but the unit's own that listens where the unit wants to."""
     port = urlsplit(start.unit.health or start.unit.url or "").port
     if port is None:
         return []
