@@ -27,7 +27,8 @@ def spelled_out(text: str) -> str:
     )
 
 
-def _spell_out(error: UnicodeError) -> tuple[str | bytes, int]:
+def spell_out(error: UnicodeError) -> tuple[str | bytes, int]:
+    """An error handler for a stream's encoding (codecs.register_error)."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return spelled_out(error.object[error.start : error.end]), error.end
@@ -48,6 +49,6 @@ def settle(stream: TextIO, environ: Mapping[str, str]) -> None:
     """Let the stream spell out what it cannot show, instead of raising or showing rubbish."""
     if not isinstance(stream, io.TextIOWrapper):
         return
-    codecs.register_error(SPELLED_OUT, _spell_out)
+    codecs.register_error(SPELLED_OUT, spell_out)
     unicode = is_unicode(environ, terminal=stream.isatty())
     stream.reconfigure(encoding=None if unicode else "ascii", errors=SPELLED_OUT)

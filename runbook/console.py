@@ -71,6 +71,10 @@ class Live:
             case Called():
                 self._called(event)
 
+    def hold(self) -> None:
+        """Stop drawing until the next step begins: somebody is asked something."""
+        self._stop()
+
     def _found(self, finding: Finding) -> None:
         warning = is_warning(finding)
         if warning or self._verbose or finding.outcome is not Outcome.PASS:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TextIO
 
+    from runbook.console import Live
     from runbook.events import Listener
 
 
@@ -28,6 +29,7 @@ class View:
     silent: bool = False
     verbose: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    _drawing: list[Live] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         charset.settle(self.stream, self.environ)
@@ -53,7 +55,8 @@ class View:
             return [Plain(self.stream, verbose=self.verbose)]
         from runbook import console  # Rich is only paid for where there is a terminal
 
-        return [console.Live(console.open_console(self.stream), verbose=self.verbose)]
+        self._drawing[:] = [console.Live(console.open_console(self.stream), verbose=self.verbose)]
+        return [*self._drawing]
 
     def say(self, text: str) -> None:
         if not self.silent:
@@ -73,6 +76,7 @@ class View:
         """A yes-or-no question; without a person the answer is no."""
         if not self.interactive:
             return False
+        self._stop_drawing()
         try:
             return input(f"{clean(question)} [y/N] ").strip().lower() in ("y", "yes")
         except EOFError:
@@ -80,4 +84,10 @@ class View:
 
     def secret(self, prompt: str) -> str:
         """A pass phrase or password, not echoed."""
+        self._stop_drawing()
         return getpass.getpass(clean(prompt))
+
+    def _stop_drawing(self) -> None:
+        """A question is not drawn over: the step in progress is shown again when it ends."""
+        for live in self._drawing:
+            live.hold()

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from runbook import ending
+from tests.showing_events import HOSTILE, POWERS, document
+
+ROW = {
+    "concurrency": 8, "baseline_tok_s": 1950.8, "current_tok_s": 1942.7, "ratio": 1.011, "low": 0.925,
+    "high": 1.105, "verdict": "no regression",
+}  # fmt: skip
+RUN = {"name": "final80", "outcome": "pass", "corrupt": 0, "sessions": 80, "upper_95": 0.03675}
+
+
+def test_a_deploy_that_stands_says_bounds_speed_release_audit_and_the_way_back() -> None:
+    lines = ending.lines(document(validations=[RUN], bench={"comparison": {"rows": [ROW]}}))
+    assert lines == [
+        "deploy gpu1: PASS (exit 0)",
+        "  final80: 0 of 80 corrupt, true rate below 3.67% (95 % bound)",
+        "  bench concurrency 8: 1942.7 tok/s, was 1950.8, ratio 1.011 [0.925, 1.105] no regression beyond 7.5%",
+        "  release r2",
+        "  audit 20261130T074129-1268 #3",
+        "  to go back:",
+        "    ./invoke rollback --host gpu1 --to r1",
+    ]
+
+
+def test_what_set_leaves_behind_is_said_while_it_stands() -> None:
+    left = "  left behind: A = 1, B absent, which no host file says; the next deploy reverts it"
+    overrides = {"A": "1", "B": None}
+    assert left in ending.lines(document(overrides=overrides))
+    assert left in ending.lines(document(overrides=overrides, plan={"changes": []}))
+    assert left not in ending.lines(document(overrides=overrides, rolled_back_to="r1"))
+    assert left not in ending.lines(document(overrides=overrides, release=None))
+
+
+def test_a_deploy_that_was_rolled_back_offers_no_way_back() -> None:
+    lines = ending.lines(document(outcome="fail", exit_code=1, rolled_back_to="r1"))
+    assert lines[0] == "deploy gpu1: FAIL (exit 1), rolled back to r1"
+    assert not any("./invoke" in line for line in lines)
+
+
+@pytest.mark.parametrize("fields", [{"plan": {"changes": []}}, {"action": "verify"}, {"release": None}])
+def test_where_nothing_changed_there_is_no_way_back(fields: dict[str, object]) -> None:
+    assert not any("./invoke" in line for line in ending.lines(document(**fields)))
+
+
+def test_a_host_name_cannot_leave_the_command_it_stands_in() -> None:
+    assert ending.way_back(document(host="a; rm -rf /")) == "./invoke rollback --host 'a; rm -rf /' --to r1"
+
+
+def test_no_text_of_a_host_has_powers_at_the_end() -> None:
+    finding = {"check": "unit", "outcome": "fail", "message": HOSTILE}
+    texts = ending.lines(document(error=HOSTILE, findings=[finding], overrides={"A": HOSTILE}, host=HOSTILE))
+    assert POWERS.search("\n".join(texts[:-1])) is None

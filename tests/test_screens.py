@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runbook import screens
+
+UNIT = {
+    "role": "decode", "unit": "decode.service", "state": "active/running", "pid": 100, "since": 1000.0, "restarts": 0,
+    "evidence": "environ",
+}  # fmt: skip
+FLAG = {
+    "flag": "A", "unit": "decode", "wanted": "1", "file": "0", "running": "0", "evidence": "environ", "outcome": "fail",
+}  # fmt: skip
+CURRENT = {"id": "r2", "verdict": "proven", "created": "", "age": "3 d", "rollout": "x"}
+LAST = {
+    "id": "x", "action": "deploy", "outcome": "pass", "ended": "1970-01-01T00:16:40+00:00", "who": "ann@laptop",
+    "reason": "the race", "exit_code": 0, "seq": 7,
+}  # fmt: skip
+EXPIRING = {"flag": "A", "expires": "2026-12-01", "days": 3, "owner": "kernels"}
+LOCK = {"who": "ann@laptop", "since": "07:00", "step": "bench"}  # fmt: skip
+
+
+def shown(**fields: Any) -> dict[str, Any]:
+    whole = {
+        "now": 8200.0, "units": [UNIT], "flags": [{**FLAG, "outcome": "pass"}], "edited": [], "current": CURRENT,
+        "last": LAST, "expiring": [], "inflight": None, "lock": None,
+    }  # fmt: skip
+    return whole | fields
+
+
+def test_a_host_that_is_well_fits_on_five_lines() -> None:
+    assert screens.status(shown()) == [
+        "unit    state           since  pid  restarts  environment",
+        "decode  active/running  2 h    100  0         environ",
+        "flags 1 of 1 as the host file says",
+        "release r2 (proven, 3 d old)",
+        "last rollout x: deploy PASS 2 h ago by ann@laptop: the race",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"flags": [FLAG]}, "!! A on decode: wanted '1', file '0', running '0'"),
+        ({"flags": [{**FLAG, "evidence": "unknown"}]}, "!! A on decode: wanted '1', file '0', running unknown"),
+        ({"edited": ["/root/serve.sh"]}, "!! /root/serve.sh was edited by another hand since the release"),
+        ({"current": None}, "no release yet"),
+        ({"last": None}, "no rollout yet"),
+        ({"expiring": [EXPIRING]}, "!! A expires in 3 d (2026-12-01), owned by kernels"),
+        (
+            {"expiring": [{**EXPIRING, "days": -3, "owner": None}]},
+            "!! A expired 3 d ago (2026-12-01), owned by nobody",
+        ),
+        ({"lock": LOCK}, "LOCKED by ann@laptop since 07:00: bench"),
+    ],
+)  # fmt: skip
+def test_what_is_not_well_has_a_line_of_its_own(fields: dict[str, Any], line: str) -> None:
+    assert line in screens.status(shown(**fields))
+
+
+def test_a_host_of_many_is_one_line_and_says_why_it_could_not_be_asked() -> None:
+    known = {"host": "gpu1", "error": None, "status": shown(flags=[FLAG])}
+    assert screens.one_host(known) == (
+        "gpu1: 1 of 1 units up, 1 flags drift, release r2 (proven, 3 d old), last deploy PASS 2 h ago"
+    )
+    assert screens.one_host({"host": "gpu2", "error": "no route\nto host"}) == "gpu2: no route to host"
+
+
+ROW = {
+    "id": "20261130T074049-e436", "current": True, "verdict": "proven", "created": "", "age": "3 d", "parent": "r1",
+    "corrupt": {"final80": "0/80", "final60": "2/60"},
+    "upper_95": {"final80": 0.0368, "final60": 0.1}, "tok_s": {"1": 277.6, "8": 1942.7},
+}  # fmt: skip
+
+
+def test_releases_are_one_table_with_bounds_and_rates_where_there_is_room() -> None:
+    bare = {**ROW, "current": False, "corrupt": {}, "upper_95": {}, "tok_s": {}, "parent": None}
+    assert screens.releases([ROW, bare]) == [
+        "   release               verdict  age  corrupt                           tok/s         parent",
+        "*  20261130T074049-e436  proven   3 d  final80 0/80 <3.68% final60 2/60  1:278 8:1943  r1",
+        "   20261130T074049-e436  proven   3 d  -                                 -             -",
+    ]
+
+
+def test_releases_stand_two_lines_each_where_it_is_narrow() -> None:
+    lines = screens.releases([ROW], 60)
+    assert lines[0] == "* 20261130T074049-e436  proven  3 d"
+    assert lines[1] == "    final80 0/80 <3.68% final60 2/60 1:278 8:1943"
+
+
+@pytest.mark.parametrize(
+    ("moment", "want"),
+    [
+        (None, "-"),
+        (8195.0, "5 s"),
+        (9000.0, "0 s"),
+        ("not a time", "-"),
+        ("1970-01-01T02:00:00+00:00", "16 min"),
+    ],
+)
+def test_a_moment_is_told_by_its_distance(moment: Any, want: str) -> None:
+    assert screens.ago(moment, 8200.0) == want
+
+
+def test_logs_of_one_unit_need_no_heading() -> None:
+    one, other = {"unit": "a.service", "lines": ["x", "y"]}, {"unit": "b.service", "lines": []}
+    assert screens.logs([one]) == ["x", "y"]
+    assert screens.logs([one, other]) == ["== a.service", "x", "y", "== b.service", "b.service: no lines"]
