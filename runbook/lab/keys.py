@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def ensure_keys(directory: Path, port: int) -> None:
-    """Make what is missing; every file 0600. Existing keys stay, whatever the port."""
+    """Make what is missing or damaged; every file 0600. Existing keys stay, whatever the port."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     host = _ensure(directory / "host_ed25519", "lab host key")
     _ensure(directory / "client_ed25519", "lab client key")
@@ -21,11 +21,12 @@ def ensure_keys(directory: Path, port: int) -> None:
 
 
 def _ensure(path: Path, comment: str) -> asyncssh.SSHKey:
-    if path.exists():
-        return asyncssh.read_private_key(path)
-    key = asyncssh.generate_private_key("ssh-ed25519", comment)
+    try:
+        key = asyncssh.read_private_key(path)
+    except (FileNotFoundError, asyncssh.KeyImportError):
+        key = asyncssh.generate_private_key("ssh-ed25519", comment)
+        _write(path, key.export_private_key())
     _write(path.with_name(f"{path.name}.pub"), key.export_public_key())
-    _write(path, key.export_private_key())
     return key
 
 

@@ -26,7 +26,7 @@ def recorded(root: Path) -> Identity | None:
     try:
         document = json.loads(Paths(root).daemon.read_text())
         return Identity(int(document["pid"]), str(document["started"]))
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 

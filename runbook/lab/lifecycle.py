@@ -41,7 +41,7 @@ def up(
     `usual_ports` False never takes SGLang's ports 30000 to 30002. LabError when the lab cannot come up.
     """
     root = root.absolute()
-    with _exclusive(root):
+    with _worded(root), _exclusive(root):
         running = status(root)
         sound = running is not None and answers(running)
         if running and sound and not reset:
@@ -62,7 +62,7 @@ def down(root: Path) -> bool:
     root = root.absolute()
     if not root.is_dir():
         return False
-    with _exclusive(root):
+    with _worded(root), _exclusive(root):
         return _end(root, grace_s=_STOP_S)
 
 
@@ -71,6 +71,15 @@ def status(root: Path) -> LabState | None:
     lab = state.load(root.absolute())
     daemon = recorded(root.absolute())
     return replace(lab, pid=daemon.pid) if lab and daemon and alive(daemon) else None
+
+
+@contextlib.contextmanager
+def _worded(root: Path) -> Iterator[None]:
+    """What the machine refuses the lab (a full disk, a read-only checkout) is no defect of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise LabError(f"the lab in {root} cannot be kept: {error}") from error
 
 
 @contextlib.contextmanager
@@ -97,6 +106,7 @@ def _end(root: Path, *, grace_s: float) -> bool:
 
 def _clear(paths: Paths) -> None:
     """Remove what an earlier life left, but for its keys and ports."""
+    paths.laying.touch()
     for directory in (paths.host_state, paths.units, paths.scripts, paths.journal):
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -107,7 +117,8 @@ def _laid(root: Path, say: Callable[[str], None], *, usual_ports: bool) -> LabSt
     paths = Paths(root)
     if lab and lab.root != root:
         raise LabError(f"{paths.state} was laid in {lab.root} and then moved; remove {root} or move it back")
-    whole = lab is not None and paths.units.is_dir() and paths.scripts.is_dir()
+    there = paths.units.is_dir() and paths.scripts.is_dir()
+    whole = lab is not None and there and not paths.laying.exists()
     lab = _settled(lab, whole=whole) if lab else state.fresh_state(root, usual_ports=usual_ports)
     _prepare(lab)
     if not whole:
@@ -145,7 +156,9 @@ def _prepare(lab: LabState) -> None:
 def _lay(lab: LabState, say: Callable[[str], None]) -> None:
     from runbook.lab.layout import lay, router_module
 
+    Paths(lab.root).laying.touch()
     lay(lab)
+    Paths(lab.root).laying.unlink()
     say(f"laid the before state in {lab.root}")
     if router_module().startswith("runbook."):
         say("sglang-router has no wheel for this platform: runbook.lab.standin_router stands in for it")

@@ -62,6 +62,11 @@ class Paths:
         return self.root / "lock"
 
     @property
+    def laying(self) -> Path:
+        """There while the before state is being laid: one cut off is laid again."""
+        return self.root / "laying"
+
+    @property
     def keys(self) -> Path:
         return self.root / "keys"
 

@@ -242,6 +242,47 @@ def test_down_hangs_up_and_what_ran_over_ssh_sees_the_end_of_its_input(
         assert (tmp_path / "mark").read_text() == "seen\n"
 
 
+def test_a_reset_that_was_cut_off_is_done_again_by_the_next_up(small_lab: LabState) -> None:
+    from runbook.lab import lifecycle
+
+    paths = Paths(small_lab.root)
+    lifecycle._clear(paths)
+    paths.units.mkdir()
+    paths.scripts.mkdir(parents=True)
+    said: list[str] = []
+    try:
+        embedded.up(small_lab.root, say=said.append, settle=lambda lab: ())
+        embedded.up(small_lab.root, say=said.append, settle=lambda lab: ())
+    finally:
+        embedded.down(small_lab.root)
+    assert said == [f"laid the before state in {small_lab.root}"]
+    assert (paths.scripts / "serve_dsv4_decode.sh").exists()
+
+
+@pytest.mark.parametrize("name", ["client_ed25519", "client_ed25519.pub", "host_ed25519", "known_hosts"])
+def test_a_key_file_that_a_crash_emptied_is_made_anew(small_lab: LabState, name: str) -> None:
+    from runbook.lab.keys import ensure_keys
+
+    keys = Paths(small_lab.root).keys
+    (keys / name).write_bytes(b"")
+    ensure_keys(keys, small_lab.ssh_port)
+    assert (keys / name).read_bytes()
+    start_daemon(small_lab)
+    embedded.down(small_lab.root)
+
+
+def test_a_place_where_no_lab_can_be_kept_is_said(tmp_path: Path) -> None:
+    (tmp_path / ".lab").write_text("in the way")
+    with pytest.raises(LabError, match=r"the lab in .*/\.lab cannot be kept: .*File exists"):
+        embedded.up(tmp_path / ".lab", say=print)
+
+
+def test_a_daemon_record_that_is_no_record_counts_as_down(small_lab: LabState) -> None:
+    Paths(small_lab.root).run.mkdir()
+    Paths(small_lab.root).daemon.write_text("[]")
+    assert embedded.status(small_lab.root) is None
+
+
 def test_a_lab_that_was_moved_is_refused(small_lab: LabState, tmp_path: Path) -> None:
     moved = tmp_path.with_name("elsewhere")
     tmp_path.rename(moved)
