@@ -22,7 +22,8 @@ def command(text: str) -> Iterator[socket.socket]:
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            argv = ["/bin/sh", "-c", f"exec {text}"]
+            # It may ask at the terminal, so it stays on it; but the Ctrl-C that asks us to stop must not cut our link.
+            argv = ["/bin/sh", "-c", f"trap '' INT; exec {text}"]
             process = subprocess.Popen(
                 argv, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL
             )

@@ -16,7 +16,7 @@ import pytest
 from runbook import ssh
 from runbook.errors import UnreachableError
 from runbook.model import SshTarget
-from runbook.ssh import known_hosts
+from runbook.ssh import known_hosts, proxy
 from tests import sshd
 from tests.onhost.helper import eventually
 
@@ -305,3 +305,8 @@ def test_a_proxy_command_that_fails_is_said(server: sshd.Sshd, tmp_path: Path) -
     (tmp_path / "config").write_text("Host gpu1\n  ProxyCommand exit 3\n")
     target = dataclasses.replace(server.target(), address="gpu1", config=str(tmp_path / "config"))
     assert refused(target).endswith("the connection was closed before SSH had begun")
+
+
+def test_a_proxy_command_outlives_the_ctrl_c_that_asks_us_to_stop() -> None:
+    with proxy.command("sh -c 'kill -INT $$; echo alive'") as connection:
+        assert connection.recv(16) == b"alive\n"

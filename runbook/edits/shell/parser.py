@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -14,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook.errors import EditRefusedError
+from runbook.errors import EditRefusedError, InterruptedByOperator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,6 +83,7 @@ def statements(source: bytes) -> list[Node]:
         )
         answer.seek(0)
         printed = answer.read()
+    _require_undisturbed(done.returncode)
     if done.returncode:
         raise _refused(
             "the shell parser", done.stderr.decode("utf-8", "replace"), r"(?:<standard input>:)?(\d+):\d+: "
@@ -110,8 +112,15 @@ def second_opinion(source: bytes) -> Iterator[None]:
                 yield
             finally:
                 stderr = _ended(process)
+    _require_undisturbed(process.returncode)
     if process.returncode:
         raise _refused("bash -n", stderr.decode("utf-8", "replace"), r"\S*bash: line (\d+): ")
+
+
+def _require_undisturbed(returncode: int) -> None:
+    """A terminal's Ctrl-C ends our children too: that is the operator's wish, and no verdict on the script."""
+    if returncode == -signal.SIGINT:
+        raise InterruptedByOperator("stopped by the operator")
 
 
 def _refuse_joined_comments(source: bytes, tree: Node) -> None:
