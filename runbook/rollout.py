@@ -98,9 +98,9 @@ def validate(work: Work, options: Options) -> Story:
 
 def bench(work: Work, options: Options) -> Story:
     """Bench what serves now, by itself or against an older bench; changes nothing on the host but its audit."""
-    work = dataclasses.replace(work, host=benching.chosen(work.host, options))
     story = telling.begin(work, "bench")
     with telling.told(work, story, audited=True):
+        work = dataclasses.replace(work, host=benching.chosen(work.host, options))
         if not _load_allowed(work, options):
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
         with work.run.step("observe"):
