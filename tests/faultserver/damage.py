@@ -192,8 +192,10 @@ def empty(scene: Scene) -> bytes:
 
 
 def duplicate(scene: Scene) -> bytes:
-    text = "".join(scene.rng.choices("abcdefghij klmno", k=scene.rng.randint(45, 120)))
-    return encoded(events_of(replace(scene.plan, content=("Well, ", text, text, " so."))))
+    text = "".join(scene.rng.choices("abcdefghij klmno", k=scene.rng.randint(60, 120)))
+    stutter = [piece for piece in pieces(text, scene.rng.randint(2, 7)) for _ in range(2)]
+    content = scene.rng.choice((("Well, ", text, text, " so."), ("Well, ", *stutter, " so.")))
+    return encoded(events_of(replace(scene.plan, content=content)))
 
 
 def nobodys(rng: random.Random) -> str:

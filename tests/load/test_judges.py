@@ -8,14 +8,14 @@ import pytest
 
 from runbook.load.assembly import Channel
 from runbook.load.judges.badusage import impossible
-from runbook.load.judges.duplicate import resent_at
+from runbook.load.judges.duplicate import resent_at, stuttered_at
 from runbook.load.judges.flood import repeated_at
 from runbook.load.judges.garbled import garbled_at
 from runbook.load.judges.loop import compressed, repeated_words
 from runbook.load.judges.merged import second_value_at
 from tests.faultserver.damage import BOS
 from tests.faultserver.inprocess import right, table
-from tests.faultserver.reply import encoded, events_of, pieces
+from tests.faultserver.reply import encoded, events_of, pieces, usage_of
 
 
 def channel(*parts: str) -> Channel:
@@ -79,6 +79,45 @@ def test_chunks_sent_twice_are_a_duplicate_and_a_loop_is_none() -> None:
         resent_at(channel(*pieces("no two parts of this sentence are the same, whatever one does", 4)))
         is None
     )
+
+
+def test_chunk_after_chunk_sent_twice_is_a_duplicate() -> None:
+    said = pieces("I store the rows of this record now, all of them, one after the other.", 3)
+    twice = [piece for piece in said for _ in range(2)]
+    assert stuttered_at(channel(*twice)) == 0
+    assert stuttered_at(channel("Well, ", *twice, "done")) == 6
+    assert stuttered_at(channel(*said)) is None
+    assert stuttered_at(channel(*twice[:20], "or ", *twice[20:36])) is None
+    assert stuttered_at(channel(*["--"] * 200)) is None
+    assert stuttered_at(channel()) is None
+
+
+PROSE = "The user wants me to store the rows of this record, and I do that now without a further word. " * 3
+
+
+@pytest.mark.parametrize(
+    ("content", "tokens", "kinds"),
+    [
+        (PROSE, 72, []),
+        (PROSE, 40, []),
+        (PROSE, 20, ["duplicate"]),
+        ("-" * 4000, 60, []),
+        (" " * 4000, 60, []),
+    ],
+)
+def test_more_text_than_the_tokens_can_carry_is_a_duplicate(
+    content: str, tokens: int, kinds: list[str]
+) -> None:
+    cards = table(1, sessions=1, rounds=1, rows=3)
+
+    def answering(script, turn, plan):  # type: ignore[no-untyped-def]
+        if turn.name != "fetch_record":
+            return right(script, turn, plan)
+        events = events_of(replace(plan, content=(content,)))
+        return encoded([*events[:-1], {**events[-1], "usage": usage_of(400, tokens)}])
+
+    record = cards.play(cards.scripts[0], answering)
+    assert [seen.defect.kind for seen in record.seen] == kinds
 
 
 @pytest.mark.parametrize(
