@@ -71,7 +71,9 @@ class RunningUnit:
 
 @dataclass
 class FakeHost:
-    """See the module. `behave` is asked after each restart and may change the unit; `load` gives a job's result: of a command its lines and exit."""
+    """See the module. `behave` is asked after each restart and may change the unit; `load` gives a job's result: of a
+    command its lines and exit.
+    """
 
     host: Host = field(default_factory=host)
     clock: Clock = field(default_factory=Clock)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook import rollout
+from runbook.events import Showed
 from runbook.model import BenchCommand
 from runbook.options import Options
 from tests.benchmade import SPEC, Loads, result
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from runbook.events import Event
     from runbook.story import Story
 
-NO_SERVER = {"version": None, "arguments": {}, "gpu": {}}
+NO_SERVER: dict[str, Any] = {"version": None, "arguments": {}, "gpu": {}}
 
 
 def a_host(loads: Any = None, spec: Any = SPEC, **fields: Any) -> FakeHost:
@@ -34,7 +35,7 @@ def bench(fake: FakeHost, *, listeners: Any = (), load: bool | None = None, **op
 
 
 def tables(told: Sequence[Event]) -> list[tuple[str, ...]]:
-    return [event.value.table for event in told if getattr(event, "kind", "") == "bench"]  # type: ignore[attr-defined]
+    return [event.value.table for event in told if isinstance(event, Showed) and event.kind == "bench"]
 
 
 def verdicts(story: Story) -> list[str]:
@@ -127,7 +128,8 @@ def test_an_unknown_release_is_refused_before_any_load() -> None:
     assert "job_start" not in fake.calls
 
 
-WORDS = "--base-url http://h --model deepseek-v4-flash --concurrency 1,8 --random-input-len 350 --random-output-len 64".split()
+WORDS = ["--base-url", "http://h", "--model", "deepseek-v4-flash", "--concurrency", "1,8"]
+WORDS += ["--random-input-len", "350", "--random-output-len", "64"]
 
 
 def test_a_file_of_the_same_workload_is_compared_with() -> None:
