@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
 import json
 import os
-import socket
 import sys
 import threading
 import traceback
@@ -14,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import bundle, inventory, pages, ssh, tunnel
+from runbook import bundle, inventory, pages, provenance, ssh, tunnel
 from runbook.calling import TellingWire
 from runbook.errors import RunbookError, UsageError
 from runbook.events import Run
@@ -163,6 +161,7 @@ def _work(
     mode: Mode = "reading" if request.options.dry_run else MODES[request.action]
     ask = view.secret if view.interactive else None
     with contextlib.ExitStack() as stack:
+    sign = _signature(request, host, mode)
         with told.step(f"connect {host.ssh.address}"):
             link = stack.enter_context(ssh.connect(host.ssh, accept_new=request.accept_new, ask=ask))
             # Importing the page costs about as long as the host takes to start the helper: the two go side by side.
@@ -182,7 +181,10 @@ def _work(
             wire=TellingWire(wire, told.tell),
             tunnel=stack.enter_context(tunnel.Tunnel(link)),
             rollout=rollout_id,
-            operator={"user": getpass.getuser(), "host": socket.gethostname(), "reason": request.reason},
+            operator=provenance.operator(request.directory, link.fingerprint, audited=mode != "reading"),
+            tool=provenance.tool(request.directory) if mode != "reading" else {},
+            reason=request.reason,
+            sign=sign,
             overrides=inventory.overriding(declared, request.settings),
             api_key=_api_key(host),
             confirm=_confirmed(request, name, view),
@@ -194,6 +196,18 @@ def _work(
 def load_host(request: Request, name: str, *, say: Callable[[str], None]) -> Host:
     """The host of a name as its file says; brings the lab up when it is asked for."""
     variables = None
+def _signature(request: Request, host: Host, mode: Mode) -> Callable[[bytes], str] | None:
+    """What signs the audit record; raises UsageError where a change would be told of less than the host's policy wants."""
+    if mode == "reading":
+        return None
+    from runbook.audit import policy
+
+    signer = policy.signer(os.environ)
+    if mode == "writing":
+        policy.require(host, request.action, request.reason, signed=signer is not None)
+    return signer.sign if signer else None
+
+
     if name == LAB:
         from runbook import lab
 

@@ -176,7 +176,7 @@ class BenchCommand:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a bad answer does; see the table in README."""
+    """What a bad answer does, and what the audit of a change must hold; see the table in README."""
 
     on_corrupt: Literal["rollback", "keep"] = "rollback"
     on_unhealthy: Literal["rollback", "keep"] = "rollback"
@@ -184,11 +184,16 @@ class Policy:
     on_inconclusive: Literal["rollback", "keep"] = "keep"
     undeclared_flags: Literal["warn", "fail"] = "warn"
     expired_flags: Literal["warn", "fail"] = "warn"
+    reason: Literal["optional", "required"] = "optional"
+    signature: Literal["optional", "required"] = "optional"
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A machine and what should be true on it. `units` stand in start order."""
+    """A machine and what should be true on it. `units` stand in start order.
+
+    `source` is the host file; `checkout` a git checkout on the host, whose revision the audit tells.
+    """
 
     name: str
     service: str
@@ -207,6 +212,8 @@ class Host:
     state_dir: str = "/var/lib/runbook"
     api_key_env: str | None = None
     keep_releases: int = 20
+    scope: Literal["system", "user"] = "system"
+    checkout: str | None = None
 
     @property
     def state(self) -> str:

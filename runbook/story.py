@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runbook import __version__
 from runbook.errors import RunbookError
 from runbook.measured import Measured
 from runbook.verdict import Finding, Outcome, worst
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from runbook.plan import Plan
 
 SCHEMA = 1
+_LONGEST_DETAIL = 2000
 
 
 @dataclass
@@ -38,6 +38,7 @@ class Story:
     error: BaseException | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     courses: Mapping[str, Course] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def outcome(self) -> Outcome:
@@ -69,10 +70,7 @@ class Story:
             "plan": self.plan.to_json() if self.plan else None,
             "release": self.release,
             "rolled_back_to": self.rolled_back_to,
-            "steps": [
-                {"name": step.name, "outcome": step.outcome.value, "duration_s": round(step.duration_s, 3)}
-                for step in self.steps
-            ],
+            "steps": [_step(step) for step in self.steps],
             "findings": [finding.to_json() for finding in self.findings],
             "validations": [
                 {**run, "over_time": self._course(f"validate {run['name']}")}
@@ -96,18 +94,33 @@ class Story:
         }
 
     def record(
-        self, *, started: datetime.datetime, ended: datetime.datetime, operator: Mapping[str, Any]
+        self,
+        *,
+        started: datetime.datetime,
+        ended: datetime.datetime,
+        operator: Mapping[str, Any],
+        **more: Any,
     ) -> dict[str, Any]:
-        """The audit record; the host adds seq, the previous record's hash and its own."""
+        """The audit record (docs/architecture.md): the document, who and when, and `more`; the host adds its place."""
         document = self.document()
         del document["audit"]
         return document | {
             "id": self.rollout,
-            "tool": __version__,
             "operator": dict(operator),
             "started": started.isoformat(timespec="milliseconds"),
             "ended": ended.isoformat(timespec="milliseconds"),
+            "steps": [{**_step(step), "detail": step.detail[:_LONGEST_DETAIL]} for step in self.steps],
+            **more,
         }
+
+
+def _step(step: StepEnded) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "outcome": step.outcome.value,
+        "at_s": round(step.at_s, 3),
+        "duration_s": round(step.duration_s, 3),
+    }
 
 
 def _foreign(error: BaseException) -> int:

@@ -34,7 +34,8 @@ class Work:
 
     `confirm` and `offer` ask a yes-or-no question: `confirm` is true where the command line already said yes, `offer`
     only where a person answers. `overrides` are flags whose wanted value, None for absent, the command line gave and
-    the host file does not. `sleep` takes seconds.
+    the host file does not. `tool` is what runs here (runbook.provenance), `sign` makes the operator's signature of
+    an audit record where there is a key. `sleep` takes seconds.
     """
 
     host: Host
@@ -43,6 +44,9 @@ class Work:
     tunnel: Tunnel
     rollout: str
     operator: Mapping[str, Any] = field(default_factory=dict)
+    tool: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    sign: Callable[[bytes], str] | None = None
     overrides: Mapping[str, str | None] = field(default_factory=dict)
     api_key: str | None = None
     confirm: Callable[[str], bool] = lambda question: False

@@ -36,6 +36,8 @@ def host(name: str, source: str, file: tables.HostFile) -> model.Host:
         state_dir=file.state_dir,
         api_key_env=file.api_key_env,
         keep_releases=file.keep_releases,
+        scope=file.scope,
+        checkout=file.source,
     )
 
 

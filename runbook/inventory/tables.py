@@ -167,7 +167,7 @@ class BenchTable(_Table):
 
 
 class PolicyTable(_Table):
-    """What a bad answer does."""
+    """What a bad answer does, and what the audit of a deploy or rollback must hold."""
 
     on_corrupt: Literal["rollback", "keep"] = "rollback"
     on_unhealthy: Literal["rollback", "keep"] = "rollback"
@@ -175,6 +175,10 @@ class PolicyTable(_Table):
     on_inconclusive: Literal["rollback", "keep"] = "keep"
     undeclared_flags: Literal["warn", "fail"] = "warn"
     expired_flags: Literal["warn", "fail"] = "warn"
+    reason: Annotated[Literal["optional", "required"], Field(description="Of --reason.")] = "optional"
+    signature: Annotated[
+        Literal["optional", "required"], Field(description="With the key RUNBOOK_SIGNING_KEY names.")
+    ] = "optional"
 
 
 _ALIAS, _TABLE, _SESSIONS, _COMMAND = "<alias>", "<table>", "<sessions>", "<command>"
@@ -209,9 +213,15 @@ class HostFile(_Table):
     api_key_env: Variable | None = Field(None, description="Variable HERE that holds the endpoint's key.")
     ssh: Ssh
     become: bool = Field(False, description="Work as root through sudo.")
+    scope: Literal["system", "user"] = Field(
+        "system", description="user: units of the login user (systemctl --user)."
+    )
     python: Python = Field("python3", description="Python 3.9 or newer on the host.")
     state_dir: HostPath = "/var/lib/runbook"
     keep_releases: Annotated[int, Field(ge=2, le=10_000)] = 20
+    source: HostPath | None = Field(
+        None, description="A git checkout on the host; the audit tells its revision."
+    )
     units: Annotated[dict[Role, UnitTable], Field(min_length=1)] = Field(description="In start order.")
     model: Line = Field(description="Served model name.")
     flags: dict[Variable, FlagTable] = {}

@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 def begin(work: Work, action: str, *, back_to: str | None) -> None:
     """Open the book of a rollout. `back_to` is the release a rollback goes to should this one be interrupted; None where
     no file changes: then it goes where it would have gone before."""
-    doc = {**work.who(), "action": action, "step": None, "parent": back_to}
+    doc = {**work.who(), **_why(work), "action": action, "step": None, "parent": back_to}
     work.wire.call("inflight", state=work.host.state, doc=doc)
+
+
+def _why(work: Work) -> dict[str, Any]:
+    """What the record of a rollout needs that leaves none itself: the next one writes it."""
+    return {"operator": dict(work.operator), "reason": work.reason, "tool": dict(work.tool)}
 
 
 @contextlib.contextmanager

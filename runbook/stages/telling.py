@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from runbook.errors import RunbookError
+from runbook.stages import recording
 from runbook.story import Story
 
 if TYPE_CHECKING:
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runbook.work import Work
-
-# An operator who pressed Ctrl-C twice waits at most this long for the record.
-AUDIT_DEADLINE_S = 10.0
 
 
 def begin(work: Work, action: str) -> Story:
@@ -31,6 +29,8 @@ def told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
     """Whatever ends a rollout, its record is written; errors of ours end it, foreign ones go on up."""
     started = work.now()
     try:
+        if audited:
+            story.facts = recording.machine(work)
         yield
     except RunbookError as error:
         story.error = error
@@ -44,11 +44,9 @@ def told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
 
 def append_record(work: Work, story: Story, started: datetime.datetime) -> None:
     """Append the audit record on the host; a host that cannot take it is said, and the story's error stays first."""
-    record = story.record(started=started, ended=work.now(), operator=work.operator)
+    record = recording.record(work, story, started)
     try:
-        story.audit = work.wire.call(
-            "audit_append", state=work.host.state, record=record, deadline_s=AUDIT_DEADLINE_S
-        )
+        story.audit = recording.append(work, record)
         work.run.show("audit", {**record, **story.audit})
     except RunbookError as error:
         work.run.show("audit", {**record, "seq": None, "hash": None})

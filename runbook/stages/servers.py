@@ -1,0 +1,71 @@
+"""What the servers say of themselves: version and arguments, as `/server_info` of SGLang tells them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from runbook.errors import TunnelError
+from runbook.onhost.masking import mask
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runbook.work import Work
+
+# The newer name first; each worker knows one of them.
+_PATHS = ("/server_info", "/get_server_info")
+_DEADLINE_S = 3.0  # it hangs where the scheduler hangs, and the record must not
+_MOST_ARGUMENTS = 500
+_LONGEST = 300
+
+
+def ask(work: Work) -> dict[str, dict[str, Any]]:
+    """Role → `{"version", "arguments"}` of each unit with a health URL, or `{"error"}`."""
+    return {
+        unit.role: _ask(work, unit.health, work.api_key)
+        for unit in work.host.units
+        if unit.health is not None
+    }
+
+
+def _ask(work: Work, health: str, api_key: str | None) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    base = urlsplit(health)
+    for path in _PATHS:
+        try:
+            url = f"{base.scheme}://{base.netloc}{path}"
+            answer = work.tunnel.get(url, deadline_s=_DEADLINE_S, headers=headers)
+        except TunnelError as error:
+            return {"error": str(error)}
+        if answer.status == 200 and (told := parse(answer.body)):
+            return told
+    return {"error": f"it tells nothing of itself at {' or '.join(_PATHS)}"}
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """Version and arguments of a /server_info document, secrets masked; empty where it is none."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    nested = found.get("server_args")
+    merged = {**nested, **found} if isinstance(nested, dict) else found
+    return {"version": _short(merged.pop("version", None)), "arguments": _arguments(merged)}
+
+
+def _arguments(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The plain values: what is nested is what the server counts, or belongs to others."""
+    plain = [(str(name), value) for name, value in found.items() if not isinstance(value, dict | list)]
+    return {
+        name: mask(name, _short(value)) if isinstance(value, str) else value
+        for name, value in sorted(plain)[:_MOST_ARGUMENTS]
+        if value is not None
+    }
+
+
+def _short(value: Any) -> Any:
+    return value[:_LONGEST] if isinstance(value, str) else value
