@@ -15,14 +15,15 @@ HELP = {
     "yes": "do not ask; needed without a terminal",
     "json": "one JSON document on stdout and nothing else",
     "reason": "why, for the audit",
-    "skip-validation": "no validations and no bench; the release stays unproven",
+    "skip-validation": "no validations and no bench (a release then stays unproven)",
     "load": "put load on a host with live traffic",
     "accept-new": "accept and remember the key of a host never seen before",
     "file": "preview --set and --unset on a local serve script, an option with its dashes being a launch argument "
     "(--set=--x=1, or --set=--x alone); no host needed",
     "to": "the release to go back to (default: the parent of current)",
     "force": "go back although files were edited by hand; saves them as a release first",
-    "verbose": "every line of progress",
+    "unit": "a role (decode) or a unit's name (repeat for several)",
+    "verbose": "every line of progress and every call of the helper (-v for short)",
 }
 
 
@@ -274,7 +275,7 @@ def rollback(
 
 @task(auto_shortflags=False, iterable=["host"], help=_help("host", "json", "accept-new"))
 def status(c: Context, host: list[str] | None = None, json: bool = False, accept_new: bool = False) -> None:
-    """What runs, since when, and whether it is what should run."""
+    """What runs, since when, and whether it is what should run; without --host every host on a line."""
     _run("status", c, host=host, json=json, accept_new=accept_new)
 
 
@@ -284,6 +285,71 @@ def list_releases(
 ) -> None:
     """The releases a host keeps, newest first."""
     _run("releases", c, host=host, json=json, accept_new=accept_new)
+
+
+@task(
+    auto_shortflags=False,
+    iterable=["host", "unit"],
+    help=_help("host", "unit", "dry-run", "yes", "reason", "json", "accept-new", "verbose"),
+)
+def restart(
+    c: Context,
+    host: list[str] | None = None,
+    unit: list[str] | None = None,
+    dry_run: bool = False,
+    yes: bool = False,
+    reason: str = "",
+    json: bool = False,
+    accept_new: bool = False,
+    verbose: bool = False,
+) -> None:
+    """Restart units by name, wait until they are healthy and chat comes back; edits nothing."""
+    _run(
+        "restart",
+        c,
+        host=host,
+        unit=unit,
+        dry_run=dry_run,
+        yes=yes,
+        reason=reason,
+        json=json,
+        accept_new=accept_new,
+        verbose=verbose,
+    )
+
+
+@task(
+    auto_shortflags=False,
+    iterable=["host", "unit"],
+    help=_help("host", "unit", "json", "accept-new")
+    | {
+        "since": "10m, 2h, 3d or a moment as 2026-11-30T07:40",
+        "lines": "at most so many of the last lines",
+        "grep": "only lines that match this regular expression",
+    },
+)
+def logs(
+    c: Context,
+    host: list[str] | None = None,
+    unit: list[str] | None = None,
+    since: str = "",
+    lines: int = 200,
+    grep: str = "",
+    json: bool = False,
+    accept_new: bool = False,
+) -> None:
+    """The last lines of the units' journals, secrets masked."""
+    _run(
+        "logs",
+        c,
+        host=host,
+        unit=unit,
+        since=since,
+        lines=lines,
+        grep=grep,
+        json=json,
+        accept_new=accept_new,
+    )
 
 
 @task(auto_shortflags=False, iterable=["host"], help=_help("host", "json"))
@@ -360,7 +426,9 @@ def test(c: Context, all: bool = False, args: str = "") -> None:
     raise Exit(code=development.test(heavy=all, args=args))
 
 
-namespace = Collection(plan, deploy, verify, validate, bench, rollback, status, list_releases, check, test)
+namespace = Collection(
+    plan, deploy, verify, validate, bench, rollback, restart, status, list_releases, logs, check, test
+)
 _hosts = Collection("hosts")
 _hosts.add_task(hosts_adopt, name="adopt")
 _hosts.add_task(hosts_check, name="check")

@@ -35,13 +35,15 @@ MODES: Mapping[str, Mode] = {
     "plan": "reading",
     "status": "reading",
     "releases": "reading",
+    "logs": "reading",
     "verify": "running",
     "validate": "running",
     "bench": "running",
     "deploy": "writing",
     "rollback": "writing",
+    "restart": "writing",
 }
-ASKING = ("deploy", "rollback")
+ASKING = ("deploy", "rollback", "restart")
 # When several hosts or reasons apply, the first of these wins (README, exit codes).
 EXIT_ORDER = (4, 1, 5, 3)
 
@@ -86,12 +88,11 @@ def run(request: Request, *, listeners: Sequence[Listener] = ()) -> int:
     view = view_of(request)
     try:
         names = _names(request)
-        _require_answerable(request, names, interactive=view.interactive)
     except RunbookError as error:
         return refuse(request, error)
     documents: list[dict[str, Any]] = []
     for name in names:
-        documents.append(_one(request, name, view, listeners))
+        documents.append(one(request, name, view, listeners))
         if documents[-1]["exit_code"] != 0:
             break
     finish(request, view, documents, names[len(documents) :])
@@ -110,8 +111,8 @@ def _names(request: Request) -> tuple[str, ...]:
     raise UsageError(f"which host? --host NAME, or RUNBOOK_HOST; known hosts: {', '.join(known)}")
 
 
-def _require_answerable(request: Request, names: Sequence[str], *, interactive: bool) -> None:
-    asks = request.action in ASKING and not request.options.dry_run and set(names) != {LAB}
+def _require_answerable(request: Request, name: str, *, interactive: bool) -> None:
+    asks = request.action in ASKING and not request.options.dry_run and name != LAB
     if asks and not request.yes and not interactive:
         raise UsageError(f"{request.action} asks before it changes a host: without a terminal it needs --yes")
 
@@ -120,7 +121,7 @@ def view_of(request: Request) -> View:
     return View(sys.stdout, silent=request.json, verbose=request.verbose)
 
 
-def _one(request: Request, name: str, view: View, listeners: Sequence[Listener]) -> dict[str, Any]:
+def one(request: Request, name: str, view: View, listeners: Sequence[Listener] = ()) -> dict[str, Any]:
     """One host, from its file to its document."""
     interrupt = Interrupt()
 
@@ -157,11 +158,12 @@ def _work(
     request: Request, name: str, told: Run, rollout_id: str, interrupt: Interrupt, view: View
 ) -> Iterator[Work]:
     declared = load_host(request, name, say=told.note)
-    host = inventory.overridden(declared, request.settings) if request.settings else declared
+    host = _overridden(declared, request, say=told.note) if request.settings else declared
+    _require_answerable(request, name, interactive=view.interactive and not view.silent)
     mode: Mode = "reading" if request.options.dry_run else MODES[request.action]
+    sign = _signature(request, host, mode)
     ask = view.secret if view.interactive else None
     with contextlib.ExitStack() as stack:
-    sign = _signature(request, host, mode)
         with told.step(f"connect {host.ssh.address}"):
             link = stack.enter_context(ssh.connect(host.ssh, accept_new=request.accept_new, ask=ask))
             # Importing the page costs about as long as the host takes to start the helper: the two go side by side.
@@ -173,6 +175,7 @@ def _work(
                     become=host.become,
                     payload=bundle.helper_payload(),
                     state=host.state,
+                    scope=host.scope,
                 )
             )
         yield Work(
@@ -193,9 +196,16 @@ def _work(
         )
 
 
-def load_host(request: Request, name: str, *, say: Callable[[str], None]) -> Host:
-    """The host of a name as its file says; brings the lab up when it is asked for."""
-    variables = None
+def _overridden(declared: Host, request: Request, *, say: Callable[[str], None]) -> Host:
+    """The host as --set and --unset want it; what the flag ledger remarks of these flags is said, and stops nothing."""
+    from runbook.verify import bookkeeping
+
+    host = inventory.overridden(declared, request.settings)
+    for finding in bookkeeping.of_flags(host, request.settings, utc_now().date()):
+        say(finding.message)
+    return host
+
+
 def _signature(request: Request, host: Host, mode: Mode) -> Callable[[bytes], str] | None:
     """What signs the audit record; raises UsageError where a change would be told of less than the host's policy wants."""
     if mode == "reading":
@@ -208,6 +218,9 @@ def _signature(request: Request, host: Host, mode: Mode) -> Callable[[bytes], st
     return signer.sign if signer else None
 
 
+def load_host(request: Request, name: str, *, say: Callable[[str], None]) -> Host:
+    """The host of a name as its file says; brings the lab up when it is asked for."""
+    variables = None
     if name == LAB:
         from runbook import lab
 

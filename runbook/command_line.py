@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import app, benchrequest
+from runbook import app, benchrequest, fleet, since
 from runbook.app import Request
 from runbook.errors import UsageError
 from runbook.options import Options
@@ -24,6 +26,8 @@ def run(action: str, *, dry: bool = False, **given: Any) -> int:
         asked = request(action, dry=dry, **given)
     except UsageError as error:
         return app.refuse(Request(action, json=given.get("json", False)), error)
+    if hosts := fleet.names(asked):
+        return fleet.status(asked, hosts)
     if not (asked.file or asked.url or asked.replay or action in OFFLINE):
         return app.run(asked)
     from runbook import offline
@@ -37,6 +41,8 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
         _one_target(given)
     if action == "bench":
         benchrequest.check(given)
+    if action == "restart" and not given.get("unit"):
+        raise UsageError("restart wants --unit, a role or a unit's name (repeat for several)")
     load_options = _load_options(given, benchrequest.SIZES if action == "bench" else SIZES)
     kept = benchrequest.targets(Path.cwd(), given)
     return Request(
@@ -52,6 +58,10 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
             load_options=load_options,
             against=kept["against"],
             baseline=kept["baseline"],
+            units=tuple(given.get("unit") or ()),
+            lines=_lines(given.get("lines", 200)),
+            since=_since(given.get("since") or ""),
+            grep=_pattern(given.get("grep") or ""),
         ),
         settings=_settings(given.get("set_") or (), given.get("unset") or ()),
         yes=given.get("yes", False),
@@ -69,6 +79,24 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
     )
 
 
+def _since(text: str) -> float | None:
+    return since.moment(text, datetime.datetime.now(datetime.UTC)).timestamp() if text else None
+
+
+def _lines(count: int) -> int:
+    if count < 1:
+        raise UsageError(f"--lines wants a number from 1, found {count}")
+    return count
+
+
+def _pattern(text: str) -> str | None:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise UsageError(f"--grep {text!r} is no regular expression: {error}") from error
+    return text or None
+
+
 def _hosts(names: Sequence[str]) -> tuple[str, ...]:
     """Host names as given; Invoke takes `--host --yes` for a host named --yes."""
     for name in names:
@@ -83,7 +111,8 @@ def _settings(wanted: Sequence[str], absent: Sequence[str]) -> Mapping[str, str 
         name, equals, value = assignment.partition("=")
         if not name or not (equals or name.startswith("-")):
             raise UsageError(f"--set wants NAME=VALUE, found {assignment!r}")
-        settings[name] = value
+        if settings.setdefault(name, value) != value:
+            raise UsageError(f"--set gives {name} two values")
     for name in absent:
         if name in settings:
             raise UsageError(f"{name} is both --set and --unset")

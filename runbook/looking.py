@@ -1,14 +1,14 @@
-"""plan, status and releases of one host: pages that only look."""
+"""plan, status, releases and logs of one host: pages that only look."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runbook import plan as plans
 from runbook.stages import telling
 
 if TYPE_CHECKING:
-    from runbook.model import Observation
+    from runbook.model import Observation, Unit
     from runbook.options import Options
     from runbook.plan import Plan
     from runbook.story import Story
@@ -48,6 +48,26 @@ def list_releases(work: Work, options: Options) -> Story:
         story.extra["releases"] = releases.table(seen)
         work.run.show("releases", story.extra["releases"])
     return story
+
+
+def logs(work: Work, options: Options) -> Story:
+    """The last lines of the units' journals; reads only."""
+    story = telling.begin(work, "logs")
+    with telling.told(work, story, audited=False):
+        from runbook.stages import choosing
+
+        story.extra["logs"] = [
+            _journal(work, unit, options) for unit in choosing.units(work.host, options.units)
+        ]
+        work.run.show("logs", story.extra["logs"])
+    return story
+
+
+def _journal(work: Work, unit: Unit, options: Options) -> dict[str, Any]:
+    answer = work.wire.call(
+        "journal", unit=unit.name, lines=options.lines, since=options.since, grep=options.grep
+    )
+    return {"role": unit.role, "unit": unit.name, "lines": str(answer["text"]).splitlines()}
 
 
 def planned(work: Work, story: Story) -> tuple[Observation, Plan]:

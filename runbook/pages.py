@@ -19,7 +19,9 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "validate": ("rollout", "validate"),
     "bench": ("rollout", "bench"),
     "rollback": ("rollout", "rollback"),
+    "restart": ("rollout", "restart"),
     "status": ("looking", "status"),
+    "logs": ("looking", "logs"),
     "releases": ("looking", "list_releases"),
 }
 

@@ -73,6 +73,8 @@ class RunbookProgram(Program):
         return Parser(contexts=contexts, initial=self.initial_context)
 
     def parse_tasks(self) -> None:
+        # Automatic short flags would give a letter to every option of every task; only this one is wanted.
+        self.core.unparsed[:] = ["--verbose" if word == "-v" else word for word in self.core.unparsed]
         with self._usage_errors():
             super().parse_tasks()
         if len(self.tasks) > 1:

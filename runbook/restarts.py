@@ -33,7 +33,7 @@ def needed(
         for unit in host.units
         if (why := _why(unit, seen, wanted.get(unit.role, {}), Feeding.of(unit, origins, changed)))
     )
-    return _with_pair(host, found)
+    return with_pair(host, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def shown(value: str | None) -> str:
     return "absent" if value is None else repr(value)
 
 
-def _with_pair(host: Host, restarts: tuple[Restart, ...]) -> tuple[Restart, ...]:
+def with_pair(host: Host, restarts: tuple[Restart, ...]) -> tuple[Restart, ...]:
     """A restarted prefill takes decode along: before SGLang PR#36029 decode kept stale rank ports of it."""
     roles = {restart.role for restart in restarts}
     decode = next((unit for unit in host.units if unit.role == "decode"), None)

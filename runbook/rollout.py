@@ -10,7 +10,18 @@ from runbook import flagtable, releases
 from runbook import plan as plans
 from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError, UsageError
 from runbook.looking import planned
-from runbook.stages import before, deciding, engine, files, inflight, preflight, restarting, standing, telling
+from runbook.stages import (
+    before,
+    choosing,
+    deciding,
+    engine,
+    files,
+    inflight,
+    preflight,
+    restarting,
+    standing,
+    telling,
+)
 from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import benching, configuration, loading, waiting
 
@@ -72,6 +83,8 @@ def check(work: Work, options: Options) -> Story:
             loading.under_load(
                 work, story.measured, waiting.Watch.start(work), baseline=here.bench if here else None
             )
+        elif options.skip_validation:
+            work.run.note("neither validated nor benched: --skip-validation")
         else:
             work.run.note(
                 "no load was put on this host: it has live traffic (--load runs the validations and the bench)"
@@ -133,6 +146,34 @@ def rollback(work: Work, options: Options) -> Story:
         if options.force:
             files.secure(work, seen)
         _return_to(work, story, plan, target)
+        inflight.settle(work)
+    return story
+
+
+def restart(work: Work, options: Options) -> Story:
+    """Restart units by name, each healthy before the next, and check that what they serve is ready; edits nothing."""
+    story = telling.begin(work, "restart")
+    with telling.told(work, story, audited=not options.dry_run):
+        with work.run.step("observe"):
+            seen = work.observe()
+            plans.require_units(work.host, seen)
+        before.refuse_unsettled(work, seen)
+        plan = story.plan = choosing.restart_plan(work.host, seen, options.units)
+        story.release = seen.current
+        work.run.show("plan", plan)
+        if options.dry_run:
+            return story
+        before.confirm(work)
+        before.lock(work, "restart")
+        before.unchanged(work, plan, lambda host, seen: choosing.restart_plan(host, seen, options.units))
+        inflight.begin(work, "restart", back_to=None)
+        try:
+            restarting.restart(work, plan)
+            if waiting.all_up(work) and waiting.serving_ready(work):
+                _as_planned(work, story, plan.wanted)
+        except GateError as error:
+            story.error = error
+            work.run.find(Finding("unit", Outcome.FAIL, str(error), {"journal": error.excerpt}))
         inflight.settle(work)
     return story
 

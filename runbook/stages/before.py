@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runbook import releases
-from runbook.errors import FileChangedError, InterruptedByOperator, ReleaseError
-from runbook.stages import interrupted
+from runbook.errors import FileChangedError, InterruptedByOperator, PreflightError, ReleaseError
+from runbook.stages import inflight, interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +44,12 @@ def unchanged(work: Work, plan: Plan, make: Callable[[Host, Observation], Plan])
             )
         interrupted.record(work, seen)
     return seen
+
+
+def refuse_unsettled(work: Work, seen: Observation) -> None:
+    """What an interrupted rollout left is settled first, by a deploy or a rollback, which know how to go back."""
+    if seen.inflight:
+        raise PreflightError(f"{work.host.name}: {inflight.told(seen.inflight)}; nothing was restarted")
 
 
 def refuse_hand_edits(work: Work, seen: Observation, *, force: bool) -> None:

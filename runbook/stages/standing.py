@@ -126,9 +126,10 @@ def _told(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def expiring(host: Host, today: datetime.date) -> list[dict[str, Any]]:
     """Flags that have expired or will within EXPIRING_DAYS; `days` are those left, below zero when it is past."""
+    declared: tuple[Flag | Argument, ...] = (*host.flags, *(one for unit in host.units for one in unit.args))
     return [
         _expiring(flag, flag.expires, today)
-        for flag in (*host.flags, *(argument for unit in host.units for argument in unit.args))
+        for flag in declared
         if flag.expires and _soon(flag.expires, today)
     ]
 
