@@ -44,6 +44,17 @@ def _answers_chat(root: Node) -> Iterator[Wrong]:
         yield ("units",), "no unit has a url; give it to the one that answers chat (the router)"
 
 
+def _scope_fits(root: Node) -> Iterator[Wrong]:
+    """Units of a user: root has none of theirs, and /var/lib is not theirs to write."""
+    scope, become = at(root, ("scope",)), at(root, ("become",))
+    if not (isinstance(scope, Scalar) and scope.text == "user"):
+        return
+    if isinstance(become, Scalar) and become.text == "true":
+        yield ("become",), "stands beside scope: user, whose units are the login user's own; keep one of the two"
+    if at(root, ("state_dir",)) is None:
+        yield ("scope",), "user also needs a state_dir that the login user owns, such as /home/ann/.local/state/runbook"
+
+
 def _named_once(root: Node) -> Iterator[Wrong]:
     for key in ("unit", "health"):
         seen: dict[str, str] = {}
@@ -207,6 +218,7 @@ def _validations(root: Node) -> Iterator[tuple[int, Table]]:
 _Check = Callable[[Node], Iterator[Wrong]]
 _OF_KEYS: tuple[_Check, ...] = (
     _answers_chat,
+    _scope_fits,
     _value_or_absent,
     _one_word_an_argument,
     _flags_have_a_place,

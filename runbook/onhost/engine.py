@@ -52,7 +52,7 @@ def engine(session: Session, units: list[str]) -> dict[str, dict[str, Any]]:
     alive = cgroups.table(session.proc)
     return {
         unit: _of(session.proc, _pids(session.proc, properties, alive))
-        for unit, properties in systemd.show(units).items()
+        for unit, properties in systemd.show(units, session.scope).items()
     }
 
 

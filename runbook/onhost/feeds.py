@@ -10,6 +10,7 @@ import re
 from runbook.onhost import command, files
 from runbook.onhost.calls import Refusal
 from runbook.onhost.masking import mask_file
+from runbook.onhost.scope import systemctl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,9 +70,9 @@ def _look(path: str) -> dict[str, Any]:
     return found
 
 
-def ask_manager() -> command.Running:
+def ask_manager(scope: str) -> command.Running:
     """Ask systemd's manager for the environment it hands to every unit."""
-    return command.Running(["systemctl", "show-environment", "--no-pager"])
+    return command.Running(systemctl(scope, "show-environment", "--no-pager"))
 
 
 def manager(asked: command.Running, leaves: Selection) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import re
 from runbook.onhost import command
 from runbook.onhost.calls import Refusal, reading
 from runbook.onhost.masking import mask_text
+from runbook.onhost.scope import journal_unit
 from runbook.onhost.units import named
 
 TYPE_CHECKING = False
@@ -28,7 +29,7 @@ def journal(
         "--no-pager",
         "--quiet",
         "--output=short-iso",
-        f"--unit={named(unit)}",
+        journal_unit(session.scope, named(unit)),
         f"--lines={asked}",
     ]
     if since is not None:

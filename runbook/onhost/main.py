@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from runbook.onhost import dispatch, frames, warden
+from runbook.onhost import dispatch, frames, scope, warden
 from runbook.onhost.calls import MODES, Refusal
 from runbook.onhost.lock import Lock
 from runbook.onhost.serve import SILENCE_S, Server
@@ -21,7 +21,7 @@ _BAD_START = 2
 
 
 def main() -> int:
-    """Run until the channel ends. The first frame is `{"mode", "state", "silence_s"}`, its answer has id 0."""
+    """Run until the channel ends. The first frame is `{"mode", "state", "silence_s", "scope"}`, its answer has id 0."""
     out = sys.stdout.buffer
     sys.stdout = sys.stderr  # nothing but frames ever goes out on the channel
     incoming = frames.read(sys.stdin.buffer)
@@ -29,6 +29,7 @@ def main() -> int:
     if options is None:
         return _BAD_START
     try:
+        scope.checked(options.get("scope") or "system")
         lock = _lock(options)
     except (OSError, Refusal) as error:
         return _refuse(out, error)
@@ -51,7 +52,8 @@ def _refuse(out: IO[bytes], error: Exception) -> int:
 
 
 def _help(options: dict[str, Any], lock: Lock | None, incoming: Iterator[Any], out: IO[bytes]) -> int:
-    session = Session(options["mode"], lock=lock)
+    session = Session(options["mode"], lock=lock, scope=options.get("scope") or "system")
+    scope.find_manager(session.scope)
     signal.signal(signal.SIGTERM, lambda *_: _leave(session))
     server = Server(session, out, silence_s=float(options.get("silence_s") or SILENCE_S))
     server.send({"id": 0, "ok": {"pid": os.getpid(), "python": ".".join(map(str, sys.version_info[:3]))}})

@@ -34,8 +34,8 @@ def observe(
 ) -> dict[str, Any]:
     looks = {path: _file(path) for path in files}
     leaves = environ.Selection(frozenset(names), _assigned(looks.values()), tuple(patterns))
-    asked = feeds.ask_manager() if units else None
-    shown = systemd.show(units)
+    asked = feeds.ask_manager(session.scope) if units else None
+    shown = systemd.show(units, session.scope)
     return {
         "facts": facts(session.proc),
         "now": time.time(),

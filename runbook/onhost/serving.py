@@ -8,6 +8,7 @@ import re
 from runbook.onhost import command, files
 from runbook.onhost import units as systemd
 from runbook.onhost.calls import Refusal, reading
+from runbook.onhost.scope import systemctl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _SHELL = re.compile(rb"#!\s*\S*(?:/env[ \t]+(?:-S[ \t]*)?)?\S*?(?:ba|da|k|z|a)?s
 def serving(session: Session, units: list[str], words: list[str]) -> dict[str, dict[str, Any]]:
     """The units named, else every service whose command or script says one of the words: unit → properties, script."""
     found: dict[str, dict[str, Any]] = {}
-    for unit, properties in systemd.show(units or _services()).items():
+    for unit, properties in systemd.show(units or _services(session.scope), session.scope).items():
         if units and properties.get("LoadState") == "not-found":
             raise Refusal("missing", f"no unit {unit} on this host", {"unit": unit})
         path, content = _script(properties.get("ExecStart", ""))
@@ -35,8 +36,8 @@ def serving(session: Session, units: list[str], words: list[str]) -> dict[str, d
     return found
 
 
-def _services() -> list[str]:
-    text = command.run(["systemctl", "list-units", "--all", "--full", "--no-legend", "--no-pager"])
+def _services(scope: str) -> list[str]:
+    text = command.run(systemctl(scope, "list-units", "--all", "--full", "--no-legend", "--no-pager"))
     names = (match[1] for line in text.splitlines() if (match := _SERVICE.search(line)))
     return list(dict.fromkeys(names))[:LIMIT_UNITS]
 

@@ -9,14 +9,18 @@ from runbook.onhost.lock import Lock
 class Session:
     """The mode the wire was opened in, the deploy lock and the jobs that die with us.
 
-    `proc` is where the process file system is; tests lay their own.
+    `proc` is where the process file system is; tests lay their own. `scope` says whose units we work on: the machine's
+    (`system`) or our own (`user`).
     """
 
-    def __init__(self, mode: str, *, lock: Lock | None = None, proc: str = "/proc") -> None:
+    def __init__(
+        self, mode: str, *, lock: Lock | None = None, proc: str = "/proc", scope: str = "system"
+    ) -> None:
         self.mode = mode
         self.lock = lock or Lock()
         self.jobs = Jobs()
         self.proc = proc
+        self.scope = scope
 
     def close(self) -> None:
         """Stop every job and free the lock."""

@@ -8,6 +8,7 @@ import time
 from runbook.onhost import command
 from runbook.onhost.calls import Refusal, reading, writing
 from runbook.onhost.masking import mask_text
+from runbook.onhost.scope import systemctl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,11 +54,12 @@ def named(unit: str) -> str:
     return unit
 
 
-def show(units: Sequence[str]) -> dict[str, dict[str, str]]:
+def show(units: Sequence[str], scope: str = "system") -> dict[str, dict[str, str]]:
     """The properties of every unit, by unit; a unit that is not there has LoadState `not-found`."""
     if not units:
         return {}
-    argv = ["systemctl", "show", "--no-pager", f"--property={','.join(PROPERTIES)}", "--", *map(named, units)]
+    asked = f"--property={','.join(PROPERTIES)}"
+    argv = systemctl(scope, "show", "--no-pager", asked, "--", *map(named, units))
     return parse(command.run(argv), units)
 
 
@@ -78,9 +80,9 @@ def _properties(block: str) -> dict[str, str]:
     return {name: mask_text(value) if name in _TELLING else value for name, value in found.items()}
 
 
-def startable(unit: str) -> dict[str, str]:
+def startable(unit: str, scope: str = "system") -> dict[str, str]:
     """The unit's properties; Refusal `missing` where there is no such unit, `failed` where it is masked."""
-    properties = show([unit])[unit]
+    properties = show([unit], scope)[unit]
     if properties.get("LoadState") == "not-found":
         raise Refusal("missing", f"no unit {unit} on this host", {"unit": unit})
     if properties.get("LoadState") == "masked":
@@ -90,34 +92,34 @@ def startable(unit: str) -> dict[str, str]:
 
 @reading
 def units(session: Session, units: list[str]) -> dict[str, dict[str, str]]:
-    return show(units)
+    return show(units, session.scope)
 
 
 @writing
 def daemon_reload(session: Session) -> dict[str, str]:
-    command.run(["systemctl", "daemon-reload"], timeout_s=90.0)
+    command.run(systemctl(session.scope, "daemon-reload"), timeout_s=90.0)
     return {}
 
 
 @writing
 def unit_restart(session: Session, unit: str) -> dict[str, Any]:
-    properties = startable(named(unit))
+    properties = startable(named(unit), session.scope)
     failed = properties.get("ActiveState") == "failed"
     if failed:  # or its start limit would refuse the start
-        _verb("reset-failed", unit)
+        _verb(session.scope, "reset-failed", unit)
     asked_at = time.time()
-    _verb("restart", unit, "--no-block")
+    _verb(session.scope, "restart", unit, "--no-block")
     return {"before": int(properties.get("MainPID") or 0), "reset": failed, "at": asked_at}
 
 
 @writing
 def unit_reset_failed(session: Session, unit: str) -> dict[str, str]:
-    _verb("reset-failed", named(unit))
+    _verb(session.scope, "reset-failed", named(unit))
     return {}
 
 
-def _verb(verb: str, unit: str, *options: str) -> None:
+def _verb(scope: str, verb: str, unit: str, *options: str) -> None:
     try:
-        command.run(["systemctl", verb, *options, "--", unit])
+        command.run(systemctl(scope, verb, *options, "--", unit))
     except Refusal as refusal:
         raise Refusal(refusal.kind, refusal.message, {**refusal.data, "unit": unit}) from None

@@ -19,9 +19,9 @@ class InProcessWire:
     `proc` replaces the process file system. Closing stops the jobs and frees the lock.
     """
 
-    def __init__(self, mode: wire.Mode, *, proc: str = "/proc") -> None:
+    def __init__(self, mode: wire.Mode, *, proc: str = "/proc", scope: str = "system") -> None:
         self.mode = mode
-        self._session = Session(mode, proc=proc)
+        self._session = Session(mode, proc=proc, scope=scope)
 
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
         request = json.loads(json.dumps({"id": 1, "call": name, "args": args}))

@@ -45,16 +45,24 @@ class Link:
         return self.route.host.label
 
     def open_wire(
-        self, mode: Mode, *, payload: bytes, state: str, python: str = "python3", become: bool = False
+        self,
+        mode: Mode,
+        *,
+        payload: bytes,
+        state: str,
+        python: str = "python3",
+        become: bool = False,
+        scope: str = "system",
     ) -> OpenWire:
-        """Start the helper in a mode; `state` is the state directory whose lock a writing wire may take.
+        """Start the helper in a mode; `state` is the state directory whose lock a writing wire may take, `scope` whose
+        units it works on: the machine's (`system`) or the login user's (`user`).
 
         Raises PreflightError (no Python that will do, a state directory that is not ours alone), UnreachableError
         (login shell or sudo refuses), LinkLostError. A reading wire logs in once more by itself when the link is lost.
         """
 
         def start() -> RemoteWire:
-            return self._start(mode, payload, state, python, become)
+            return self._start(mode, payload, state, python, become, scope)
 
         if mode != "reading":
             return start()
@@ -65,9 +73,11 @@ class Link:
 
         return ReadingWire(start(), renew)
 
-    def _start(self, mode: Mode, payload: bytes, state: str, python: str, become: bool) -> RemoteWire:
+    def _start(
+        self, mode: Mode, payload: bytes, state: str, python: str, become: bool, scope: str
+    ) -> RemoteWire:
         beginning = Start(self.route.host, self.transport, python, payload, _START_S, self.route.ask)
-        wire = RemoteWire(beginning.run(mode, state, become=become), mode, self.label)
+        wire = RemoteWire(beginning.run(mode, state, become=become, scope=scope), mode, self.label)
         self._connections.callback(wire.close)
         wire.hello(_START_S)
         return wire

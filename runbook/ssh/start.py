@@ -63,7 +63,7 @@ class Start:
     timeout_s: float
     ask: Callable[[str], str] | None
 
-    def run(self, mode: Mode, state: str, *, become: bool) -> Started:
+    def run(self, mode: Mode, state: str, *, become: bool, scope: str = "system") -> Started:
         """The helper, greeted and given its payload and options.
 
         Raises PreflightError without a Python that will do, UnreachableError where the shell or sudo refuses.
@@ -72,7 +72,7 @@ class Start:
         if greeting.version < boot.OLDEST:
             close(started)
             raise PreflightError(_too_old(self.hop.label, self.python, greeting.version))
-        options = frames.encode({"mode": mode, "state": state})
+        options = frames.encode({"mode": mode, "state": state, "scope": scope})
         self._give(started, boot.payload_frame(self.payload) + options)
         return Started(started, greeting.rest)
 
