@@ -51,7 +51,9 @@ def _check_host(request: app.Request, name: str, view: View) -> dict[str, Any]:
     story = Story("hosts.check", name, "", told.steps, told.findings)
     try:
         host = app.load_host(request, name, say=told.note)
-        told.find(*bookkeeping.book(host, None, utc_now().date()))
+        remarks = bookkeeping.book(host, None, utc_now().date())
+        told.find(*remarks)
+        told.note(f"{len(host.flags)} flags are declared; the ledger has {len(remarks)} remarks")
     except RunbookError as error:
         story.error = error
     document = story.document()
@@ -62,6 +64,9 @@ def _check_host(request: app.Request, name: str, view: View) -> dict[str, Any]:
 def preview(request: app.Request) -> int:
     """Show what --set and --unset would do to a local file; writes nothing, needs no host."""
     assert request.file is not None
+    if request.hosts or not request.settings:
+        why = "plan --file shows what --set and --unset do to a script here: it needs one of them, and takes no --host"
+        return app.refuse(request, UsageError(why))
     path = Path(request.file)
     story = Story("plan", str(path), "", [], [])
     try:

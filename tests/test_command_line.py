@@ -34,3 +34,9 @@ def test_a_host_named_twice_is_one_host() -> None:
 def test_a_command_line_that_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         request("deploy", **given)
+
+
+def test_a_flag_set_to_two_values_is_refused_and_one_set_twice_alike_is_not() -> None:
+    with pytest.raises(UsageError, match="--set gives A two values"):
+        request("deploy", set_=["A=1", "A=2"])
+    assert request("deploy", set_=["A=1", "A=1"]).settings == {"A": "1"}

@@ -31,7 +31,7 @@ class Running:
         self._argv = list(argv)
         pipe, env = subprocess.PIPE, _environment()
         try:
-            self._process = subprocess.Popen(
+            self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
                 self._argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=env
             )
         except FileNotFoundError:

@@ -12,7 +12,7 @@ from runbook.places.reading import Files
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from runbook.ledger import Setting
     from runbook.model import Host, Observation, Unit
@@ -26,6 +26,11 @@ def book(host: Host, seen: Observation | None, today: datetime.date) -> tuple[Fi
     )
     catalogue = ledger.parse(inventory.document(ledger.SHIPPED))
     return tuple(ledger.findings(host, settings, catalogue=catalogue, today=today))
+
+
+def of_flags(host: Host, names: Collection[str], today: datetime.date) -> tuple[Finding, ...]:
+    """What the ledger says of these flags by the host file alone."""
+    return tuple(finding for finding in book(host, None, today) if finding.evidence.get("flag") in names)
 
 
 def _settings(unit: Unit, host: Host, seen: Observation) -> Iterator[Setting]:

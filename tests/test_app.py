@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from runbook import app, command_line
+from tests.building import host
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "hosts").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RUNBOOK_HOST", raising=False)
+    return tmp_path
+
+
+def test_an_unknown_host_is_said_before_a_missing_yes(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "hosts" / "gpu1.yml").write_text("{}\n")
+    assert command_line.run("deploy", host=["gpu11"], json=True) == 2
+    assert json.loads(capsys.readouterr().out)["error"].startswith("no host named 'gpu11'; known hosts: gpu1")
+
+
+def test_the_ledger_remarks_a_misspelt_flag_of_the_command_line() -> None:
+    said: list[str] = []
+    asked = app.Request("plan", settings={"SGLANG_OPT_USE_MULTI_STREAM_OVRLAP": "0"})
+    app._overridden(host(), asked, say=said.append)
+    assert [text for text in said if "did you mean SGLANG_OPT_USE_MULTI_STREAM_OVERLAP?" in text]
+
+
+def test_the_ledger_says_nothing_of_flags_the_command_line_did_not_name() -> None:
+    said: list[str] = []
+    app._overridden(host(), app.Request("plan", settings={"SGLANG_OPT_USE_TOPK_V2": None}), say=said.append)
+    assert not said
