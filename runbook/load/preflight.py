@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,12 @@ if TYPE_CHECKING:
     from runbook.load.options import Options
 
 MODELS_PATH = "/v1/models"
-_CHAT_S = 60.0
+_MODELS_S, _CHAT_S = 10.0, 60.0
 _SHOWN = 12
+MAX_BYTES = 1 << 20
+"""More than a list of models or a chat of one token ever is; the rest of an answer is not read."""
+# On Python 3.10 asyncio's TimeoutError is not the builtin one.
+_UNANSWERED = (httpx.HTTPError, asyncio.TimeoutError)
 
 
 class PreflightFailed(Exception):
@@ -28,30 +33,53 @@ class PreflightFailed(Exception):
 async def preflight(client: httpx.AsyncClient, options: Options) -> None:
     """Ask for the models, then for one token. Raises PreflightFailed."""
     try:
-        models = await client.get(MODELS_PATH, timeout=10.0)
+        models = await _bounded(client, client.build_request("GET", MODELS_PATH), _MODELS_S)
         _expect_key(options, models)
         _expect_model(options, offered(models))
-        _expect_answer(options, await one_chat(client, options, _CHAT_S))
+        chat = await one_chat(client, options, _CHAT_S)
+        _expect_answer(options, chat)
+        _expect_chat(options, chat)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise PreflightFailed(f"--base-url {options.base_url}: {error}", 2) from error
-    except httpx.HTTPError as error:
+    except _UNANSWERED as error:
         detail = str(error) or type(error).__name__
         raise PreflightFailed(f"{options.base_url}: no answer: {detail[:200]}", 3) from error
 
 
 async def one_chat(client: httpx.AsyncClient, options: Options, timeout_s: float) -> httpx.Response:
-    """The smallest chat: one token, not streamed."""
+    """The smallest chat: one token, not streamed; within the time, whatever the server sends how slowly."""
     messages = [{"role": "user", "content": "Say yes."}]
     body = {"model": options.model, "messages": messages, "max_tokens": 1, "stream": False}
-    return await client.post(CHAT_PATH, json=body, timeout=timeout_s)
+    return await _bounded(client, client.build_request("POST", CHAT_PATH, json=body), timeout_s)
+
+
+async def _bounded(client: httpx.AsyncClient, request: httpx.Request, timeout_s: float) -> httpx.Response:
+    """The answer with the start of its body. httpx's own time limits are per read, this one is of the whole."""
+    return await asyncio.wait_for(_start_of(client, request), timeout_s)
+
+
+async def _start_of(client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
+    response = await client.send(request, stream=True)
+    body = bytearray()
+    try:
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_BYTES:
+                break
+    finally:
+        await response.aclose()
+    headers = {
+        name: response.headers[name] for name in ("content-type", "location") if name in response.headers
+    }
+    return httpx.Response(response.status_code, headers=headers, content=bytes(body[:MAX_BYTES]))
 
 
 async def why_dead(client: httpx.AsyncClient, options: Options, timeout_s: float = 15.0) -> str:
     """Why the server counts as dead now; empty while it still answers a chat, or still says 4xx."""
     try:
         answer = await one_chat(client, options, timeout_s)
-    except httpx.HTTPError as error:
-        return f"no chat after the run: {error or type(error).__name__}"[:200]
+    except _UNANSWERED as error:
+        return f"no chat after the run: {str(error) or type(error).__name__}"[:200]
     return f"HTTP {answer.status_code} to a chat after the run" if answer.status_code >= 500 else ""
 
 
@@ -59,7 +87,7 @@ def offered(answer: httpx.Response) -> tuple[str, ...]:
     """The model ids of a /v1/models answer; none where the server offers no such list."""
     try:
         document: Any = json.loads(answer.content) if answer.status_code == 200 else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return ()
     models = document.get("data") if isinstance(document, dict) else None
     ids = (model.get("id") for model in models or () if isinstance(model, dict))
@@ -89,10 +117,23 @@ def _expect_answer(options: Options, answer: httpx.Response) -> None:
         raise PreflightFailed(
             f"{options.base_url}: HTTP {status} to a chat with {options.model!r}: {_line(answer)}", 2
         )
+    if 300 <= status < 400:
+        where = answer.headers.get("location", "elsewhere")[:200]
+        raise PreflightFailed(f"{options.base_url}: HTTP {status}, sent on to {where}: ask there", 2)
     if status != 200:
         raise PreflightFailed(
             f"{options.base_url}: HTTP {status} to a chat before any load: {_line(answer)}", 3
         )
+
+
+def _expect_chat(options: Options, answer: httpx.Response) -> None:
+    """A 200 may come from anything that speaks HTTP."""
+    try:
+        document: Any = json.loads(answer.content)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict) or not isinstance(document.get("choices"), list):
+        raise PreflightFailed(f"{options.base_url}: no chat completion but {_line(answer)!r}", 2)
 
 
 def _line(answer: httpx.Response) -> str:

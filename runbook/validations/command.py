@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from runbook.model import Command
     from runbook.validations import Jobs
 
-_WALL = re.compile(r"wall=(\d+(?:\.\d+)?)s counts=(\{.*\})")
-_CORRUPTION = re.compile(r"CORRUPTION sessions: (\d+)/(\d+) = (\d+(?:\.\d+)?)%")
+_WALL = re.compile(r"wall=(\d{1,9}(?:\.\d{1,9})?)s counts=(\{.*\})", re.ASCII)
+# Bounded, since Python refuses to read a number of more than 4300 digits.
+_CORRUPTION = re.compile(r"CORRUPTION sessions: (\d{1,9})/(\d{1,9}) = (\d{1,3}(?:\.\d{1,9})?)%")
 EVIDENCE_LINES = 20
+ROUNDED = 1.0
+"""Percentage points a script may round or cut off."""
 
 
 def measure(jobs: Jobs, spec: Command, say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
@@ -58,14 +61,20 @@ def _problem(wall: re.Match[str] | None, corruption: re.Match[str] | None, statu
     try:
         counts = json.loads(wall[2])
         total = sum(counts.values())
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         return f"counts is no JSON object of numbers: {wall[2][:80]}"
     corrupt, sessions = int(corruption[1]), int(corruption[2])
-    if sessions == 0 or total != sessions or corrupt > sessions:
+    if sessions == 0 or total != sessions or corrupt > sessions or not all(map(_is_count, counts.values())):
         return f"the script's numbers contradict each other: counts sum to {total}, sessions {sessions}, corrupt {corrupt}"
+    if abs(float(corruption[3]) - 100 * corrupt / sessions) > ROUNDED:
+        return f"the script's numbers contradict each other: {corruption[0][:80]}"
     if corrupt == 0 and counts.get("maxrounds", 0) + counts.get("done", 0) < 0.95 * sessions:
         return f"too few sessions ended well to say anything: {wall[2]}"
     return None
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _last(pattern: re.Pattern[str], lines: Sequence[str]) -> re.Match[str] | None:

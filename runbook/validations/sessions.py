@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from runbook.validations import endpoint_url, options
 from runbook.verdict import Finding, Outcome
@@ -10,7 +11,7 @@ from runbook.verdict import Finding, Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from runbook.model import Sessions
+    from runbook.model import Host, Sessions
     from runbook.validations import Jobs
 
 
@@ -25,9 +26,18 @@ def measure(jobs: Jobs, spec: Sessions, say: Callable[[str, Mapping[str, Any]], 
         "max-tokens": spec.max_tokens,
         "timeout": spec.timeout_s,
         "tag": spec.name,
+        **({"metrics-url": metrics} if (metrics := _metrics_url(jobs.host)) else {}),
         **spec.options,
     }
     return jobs.load(["repro", *options(args)], say)
+
+
+def _metrics_url(host: Host) -> str | None:
+    """Where the server that generates counts what it runs: a router before it has no such counters."""
+    health = next(
+        (unit.health for unit in reversed(host.units) if unit.health and unit is not host.endpoint), None
+    )
+    return health and urljoin(health, "/metrics")
 
 
 def judge(result: Mapping[str, Any]) -> tuple[Finding, ...]:
