@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
+_NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 class Interrupt:
     """Remembers that the operator asked to stop; `checkpoint` raises for it once, so that the way out is not stopped too."""
 
@@ -34,10 +37,20 @@ class Interrupt:
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Route SIGINT, SIGTERM and SIGHUP here until left."""
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, self.request) for number in numbers}
+        before = {number: signal.signal(number, self.request) for number in _NUMBERS}
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def at_once() -> Iterator[None]:
+    """Let the first request raise KeyboardInterrupt: whoever waits for a person's answer waits for no safe point."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in _NUMBERS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runbook import charset, ending
+from runbook import charset, ending, interrupt
 from runbook.plain import Plain
 from runbook.text import clean
 from runbook.verdict import Outcome
@@ -73,19 +73,22 @@ class View:
         console.closing(console.open_console(self.stream), Outcome(document["outcome"]), texts)
 
     def ask(self, question: str) -> bool:
-        """A yes-or-no question; without a person the answer is no."""
-        if not self.interactive:
+        """A yes-or-no question. Without a person the answer is no, and so is Ctrl-C; where nothing is shown nobody is asked."""
+        if self.silent or not self.interactive:
             return False
         self._stop_drawing()
         try:
-            return input(f"{clean(question)} [y/N] ").strip().lower() in ("y", "yes")
-        except EOFError:
+            with interrupt.at_once():
+                return input(f"{clean(question)} [y/N] ").strip().lower() in ("y", "yes")
+        except (EOFError, KeyboardInterrupt):
+            self.say("")
             return False
 
     def secret(self, prompt: str) -> str:
         """A pass phrase or password, not echoed."""
         self._stop_drawing()
-        return getpass.getpass(clean(prompt))
+        with interrupt.at_once():
+            return getpass.getpass(clean(prompt))
 
     def _stop_drawing(self) -> None:
         """A question is not drawn over: the step in progress is shown again when it ends."""
