@@ -140,6 +140,9 @@ _KINDS: dict[str, Callable[[Any], list[str]]] = {
     "audit": _audit,
 }
 
+# What an action was asked for; it happens at no moment.
+SCREENS = ("status", "releases", "logs")
+
 # What is a table, or has long lines, and looks otherwise where it is narrow.
 _FITTED: dict[str, Callable[[Any, int | None], list[str]]] = {
     "bench": benchlines.of_judged,

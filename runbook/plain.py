@@ -22,7 +22,10 @@ def utc_now() -> datetime.datetime:
 
 
 class Plain:
-    """Writes events to `stream`. Without `verbose` what begins and what passes stays unsaid; progress is told as it changes."""
+    """Writes events to `stream`. Without `verbose` what begins and what passes stays unsaid; progress is told as it changes.
+
+    What was asked for itself, a status, a table or logs, is not stamped: it is there to be piped on.
+    """
 
     def __init__(
         self, stream: TextIO, *, verbose: bool = False, now: Callable[[], datetime.datetime] = utc_now
@@ -31,8 +34,10 @@ class Plain:
         self._said = ""
 
     def __call__(self, event: Event) -> None:
+        unstamped = isinstance(event, Showed) and event.kind in lines.SCREENS
+        moment = "" if unstamped else f"{self._now():%H:%M:%S} "
         for line in self._lines(event):
-            print(f"{self._now():%H:%M:%S} {line}", file=self._stream, flush=True)
+            print(f"{moment}{line}", file=self._stream, flush=True)
 
     def _lines(self, event: Event) -> list[str]:
         match event:

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from runbook import looking
+from runbook.model import Flag
+from runbook.options import Options
+from runbook.rollout import deploy
+from runbook.stages import standing
+from tests.building import DECODE, OVERLAP, host
+from tests.test_rollout import a_host, work_on
+
+
+def test_status_tells_what_drifts_and_that_nothing_was_rolled_out_yet() -> None:
+    story = looking.status(work_on(a_host()), Options())
+    status = story.extra["status"]
+    assert story.exit_code == 0
+    assert {flag["flag"] for flag in status["flags"] if flag["outcome"] == "fail"} >= {OVERLAP}
+    assert (status["current"], status["last"], status["edited"]) == (None, None, [])
+
+
+def test_status_after_a_deploy_knows_its_release_its_rollout_and_hand_edits() -> None:
+    fake = a_host()
+    deployed = deploy(work_on(fake), Options())
+    fake.lock = None
+    fake.files[DECODE] += b"# by hand\n"
+    status = looking.status(work_on(fake), Options()).extra["status"]
+    assert status["current"]["id"] == deployed.release
+    assert (status["last"]["id"], status["last"]["outcome"]) == (deployed.rollout, "pass")
+    assert status["edited"] == [DECODE]
+
+
+def test_the_last_rollout_is_the_youngest_record_that_can_be_read() -> None:
+    fake = a_host()
+    deploy(work_on(fake), Options())
+    fake.lock = None
+    looking.status(work_on(fake), Options())
+    last = standing.last_rollout(work_on(fake))
+    assert last is not None
+    assert (last["action"], last["who"]) == ("deploy", "ann@laptop")
+
+
+@pytest.mark.parametrize(("days", "told"), [(-1, True), (0, True), (14, True), (15, False)])
+def test_flags_that_expire_within_two_weeks_are_told(days: int, told: bool) -> None:
+    today = datetime.date(2026, 11, 30)
+    flag = Flag("A", "1", "why", ("decode",), owner="kernels", expires=today + datetime.timedelta(days=days))
+    rows = standing.expiring(host(flags=(flag,)), today)
+    assert [row["days"] for row in rows] == ([days] if told else [])
+
+
+def test_logs_are_those_of_the_units_named_by_role_or_name() -> None:
+    fake = a_host()
+    for names in (("decode",), ("decode.service",), ("decode", "decode.service")):
+        story = looking.logs(work_on(fake), Options(units=names))
+        assert [unit["role"] for unit in story.extra["logs"]] == ["decode"]
+    assert [unit["role"] for unit in looking.logs(work_on(fake), Options()).extra["logs"]] == [
+        "prefill",
+        "decode",
+        "router",
+    ]
+    assert set(fake.calls) == {"journal"}
+
+
+def test_a_unit_nobody_knows_is_a_usage_error_that_names_those_there_are() -> None:
+    story = looking.logs(work_on(a_host()), Options(units=("encode",)))
+    assert story.exit_code == 2
+    assert "no unit 'encode'; it has: prefill, decode, router" in str(story.error)
