@@ -272,11 +272,16 @@ def keep_bench(request: Request, told: Run, story: Story) -> None:
 
 
 def _keep_traceback(request: Request, rollout_id: str) -> None:
-    directory = request.directory / ".runbook" / "defects"
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = directory / f"{rollout_id}.txt"
-    path.write_text(traceback.format_exc())
-    print(f"this is a defect of runbook; the traceback is in {path}", file=sys.stderr)  # noqa: T201
+    """Keep a defect's traceback in a file; where no file can be written it is shown."""
+    trace = traceback.format_exc()
+    path = request.directory / ".runbook" / "defects" / f"{rollout_id}.txt"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.write_text(trace, "utf-8", "backslashreplace")
+    except OSError as error:
+        print(f"{trace}this is a defect of runbook; {path} cannot be written: {error}", file=sys.stderr)  # noqa: T201
+    else:
+        print(f"this is a defect of runbook; the traceback is in {path}", file=sys.stderr)  # noqa: T201
 
 
 def refuse(request: Request, error: RunbookError) -> int:

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from runbook import app
+from runbook.events import Run
+from runbook.view import View
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from runbook.story import Story
+
+
+def _defective(told: Run, rollout_id: str) -> Story:
+    with told.step("observe"):
+        raise ZeroDivisionError("by nobody")
+
+
+def document(directory: Path) -> dict[str, object]:
+    request = app.Request("plan", json=True, directory=directory)
+    return app.document_of(request, "gpu1", View(io.StringIO(), silent=True), Run(), _defective)
+
+
+def test_a_defect_is_exit_70_and_its_traceback_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = document(tmp_path)
+    (kept,) = (tmp_path / ".runbook" / "defects").iterdir()
+    assert (told["exit_code"], told["error"]) == (70, "by nobody")
+    assert "ZeroDivisionError: by nobody" in kept.read_text()
+    assert str(kept) in capsys.readouterr().err
+
+
+def test_a_defect_in_a_directory_that_cannot_be_written_is_shown_and_still_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".runbook").write_text("in the way")
+    assert document(tmp_path)["exit_code"] == 70
+    shown = capsys.readouterr()
+    assert "ZeroDivisionError: by nobody" in shown.err
+    assert shown.out == ""
