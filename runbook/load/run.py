@@ -14,6 +14,7 @@ from runbook.load.bench.senders import httpx_sender
 from runbook.load.bench.wire import target, wire_sender
 from runbook.load.client import open_client
 from runbook.load.control import arm, concluded, needs_control, with_control, without_control
+from runbook.load.descriptors import TooManySessionsError, make_room
 from runbook.load.preflight import PreflightFailed, preflight, why_dead
 from runbook.load.progress import report
 from runbook.load.servermetrics import ServerMetrics, sample
@@ -43,6 +44,10 @@ async def run_validation(asked: Asked, say: Say) -> SessionsResult:
 
     Raises PreflightFailed before any load.
     """
+    try:
+        make_room(asked.options.at_once)
+    except TooManySessionsError as error:
+        raise PreflightFailed(str(error), 2) from error
     if asked.control and asked.control.url:
         await _reach(asked.control.applied(asked.options), asked.api_key)
     result = await run_sessions(asked.options, api_key=asked.api_key, streams=asked.streams, say=say)
