@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from runbook.model import SshTarget
     from runbook.ssh import Wire
+    from runbook.ssh.boot import Payload
     from runbook.ssh.link import Link
 
 Steps = dict[str, float]
@@ -105,7 +106,7 @@ class Stopwatch:
         return value
 
 
-def wire_steps(target: SshTarget, root: Path, payload: bytes, url: str) -> Steps:
+def wire_steps(target: SshTarget, root: Path, payload: Payload, url: str) -> Steps:
     """One deploy's worth of steps on one connection."""
     watch = Stopwatch()
     state = str(root / "state")
@@ -122,7 +123,7 @@ def wire_steps(target: SshTarget, root: Path, payload: bytes, url: str) -> Steps
     return watch.steps
 
 
-def start(link: Link, payload: bytes, state: str) -> Any:
+def start(link: Link, payload: Payload, state: str) -> Any:
     return link.open_wire("writing", payload=payload, state=state, python=sys.executable)
 
 
@@ -188,7 +189,7 @@ def web() -> Iterator[str]:
 
 def measure(repeats: int, round_trip_s: float) -> str:
     """The whole table."""
-    payload = bundle.helper_payload()
+    payload = bundle.helper_payload
     with (
         tempfile.TemporaryDirectory() as name,
         sshd.serving(Path(name, "sshd")) as server,

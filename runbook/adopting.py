@@ -77,7 +77,7 @@ def _text(request: app.Request, target: SshTarget, told: Run, view: View) -> str
     state = f"{_STATE_DIR}/{request.hosts[0]}"
     with (
         link,
-        link.open_wire("reading", payload=bundle.helper_payload(), state=state) as wire,
+        link.open_wire("reading", payload=bundle.helper_payload, state=state) as wire,
         told.step("look for serving units") as step,
     ):
         found = look(wire, request.units, state)

@@ -173,7 +173,7 @@ def _work(
                     mode,
                     python=host.python,
                     become=host.become,
-                    payload=bundle.helper_payload(),
+                    payload=bundle.helper_payload,
                     state=host.state,
                     scope=host.scope,
                 )

@@ -24,8 +24,8 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> bundle.LoadZip:
 
 
 def test_the_payload_is_the_same_each_time_and_ends_by_starting_itself(tmp_path: Path) -> None:
-    payload = bundle.helper_payload(tmp_path / "once")
-    assert payload == bundle.helper_payload(tmp_path / "again")
+    payload = bundle.helper_payload(cache=tmp_path / "once")
+    assert payload == bundle.helper_payload(cache=tmp_path / "again")
     source = zlib.decompress(payload).decode()
     assert source.rstrip().endswith("})")
     assert "\n\nstart({'runbook': '', 'runbook.onhost': " in source

@@ -7,18 +7,19 @@ from importlib.machinery import ModuleSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType
     from typing import Any
 
 
-class Sources:
-    """A meta-path finder and loader over module sources by name; `packages` are those that have modules below."""
+class Modules:
+    """A meta-path finder and loader over modules by name, each its source or its code."""
 
-    def __init__(self, sources: dict[str, str]) -> None:
-        self._sources = sources
-        self._packages = {name.rpartition(".")[0] for name in sources}
+    def __init__(self, modules: dict[str, str | CodeType]) -> None:
+        self._modules = modules
+        self._packages = {name.rpartition(".")[0] for name in modules}
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in self._sources:
+        if name not in self._modules:
             return None
         return ModuleSpec(name, self, is_package=name in self._packages)  # type: ignore[arg-type]
 
@@ -27,16 +28,23 @@ class Sources:
 
     def exec_module(self, module: Any) -> None:
         name = module.__name__
-        exec(compile(self._sources[name], f"<{name}>", "exec", dont_inherit=True), module.__dict__)
+        found = self._modules[name]
+        exec(compiled(name, found) if isinstance(found, str) else found, module.__dict__)
 
     def get_source(self, name: str) -> str | None:
         """For tracebacks, which then show our lines."""
-        return self._sources.get(name)
+        found = self._modules.get(name)
+        return found if isinstance(found, str) else None
 
 
-def start(sources: dict[str, str]) -> None:
+def compiled(name: str, source: str) -> CodeType:
+    """A module's code, as a traceback names it."""
+    return compile(source, f"<{name}>", "exec", dont_inherit=True)
+
+
+def start(modules: dict[str, str | CodeType]) -> None:
     """Make the modules importable and run the helper until its channel ends."""
-    sys.meta_path.insert(0, Sources(sources))
+    sys.meta_path.insert(0, Modules(modules))
     from runbook.onhost.main import main
 
     sys.exit(main())

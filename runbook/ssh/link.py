@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import paramiko
 
     from runbook.model import SshTarget
+    from runbook.ssh.boot import Payload
     from runbook.ssh.wire import Mode, OpenWire
 
 _START_S = 30.0  # from the login shell to Python's greeting; network homes and slow rc files take their time
@@ -48,7 +49,7 @@ class Link:
         self,
         mode: Mode,
         *,
-        payload: bytes,
+        payload: Payload,
         state: str,
         python: str = "python3",
         become: bool = False,
@@ -74,7 +75,7 @@ class Link:
         return ReadingWire(start(), renew)
 
     def _start(
-        self, mode: Mode, payload: bytes, state: str, python: str, become: bool, scope: str
+        self, mode: Mode, payload: Payload, state: str, python: str, become: bool, scope: str
     ) -> RemoteWire:
         beginning = Start(self.route.host, self.transport, python, payload, _START_S, self.route.ask)
         wire = RemoteWire(beginning.run(mode, state, become=become, scope=scope), mode, self.label)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import paramiko
 
+    from runbook.ssh.boot import Payload
     from runbook.ssh.hops import Hop
     from runbook.ssh.wire import Mode
 
@@ -54,12 +55,12 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What is started, on what, and how long its beginning may take."""
+    """What is started, on what, and how long its beginning may take. `payload` is given the Python's magic number."""
 
     hop: Hop
     transport: paramiko.Transport
     python: str
-    payload: bytes
+    payload: Payload
     timeout_s: float
     ask: Callable[[str], str] | None
 
@@ -73,7 +74,7 @@ class Start:
             close(started)
             raise PreflightError(_too_old(self.hop.label, self.python, greeting.version))
         options = frames.encode({"mode": mode, "state": state, "scope": scope})
-        self._give(started, boot.payload_frame(self.payload) + options)
+        self._give(started, boot.payload_frame(self.payload(greeting.magic)) + options)
         return Started(started, greeting.rest)
 
     def _plain(self) -> tuple[paramiko.Channel, boot.Greeting]:

@@ -56,16 +56,17 @@ def test_there_are_modules_to_check() -> None:
 
 
 @pytest.mark.real
+@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("python", [sys.executable, *pythons()])
-def test_the_payload_starts_and_answers_under_every_python_here(python: str, tmp_path: Path) -> None:
+def test_the_payload_starts_and_answers_under_every_python_here(
+    python: str, compiled: bool, tmp_path: Path
+) -> None:
     if subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode != 0:
         pytest.skip(f"{python} is a shim of a version that is not installed")
     argv = [python, "-I", "-S", "-c", boot_source()]
-    payload = helper_payload()
     asked = {"state": str(tmp_path / "state"), "files": [], "units": [], "names": [], "patterns": []}
     sent = b"".join(
         (
-            boot.payload_frame(payload),
             frames.encode({"mode": "writing", "state": str(tmp_path / "state")}),
             frames.encode(
                 {"id": 1, "call": "lock", "args": {"state": str(tmp_path / "state"), "holder": {"who": "me"}}}
@@ -76,10 +77,10 @@ def test_the_payload_starts_and_answers_under_every_python_here(python: str, tmp
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as helper:
         assert helper.stdin is not None
         assert helper.stdout is not None
-        helper.stdin.write(sent)
-        helper.stdin.flush()
         greeting = boot.find_greeting(_until(helper, b";"), "abc")
         assert greeting is not None
+        helper.stdin.write(boot.payload_frame(helper_payload(greeting.magic if compiled else b"")) + sent)
+        helper.stdin.flush()
         answers = frames.read(helper.stdout)
         assert next(answers)["ok"]["python"].startswith(".".join(map(str, greeting.version)))
         assert next(answers) == {"id": 1, "ok": {}}

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from runbook.ssh.boot import Payload
+
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sshd.Sshd]:
@@ -23,8 +25,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sshd.Sshd]:
 
 
 @pytest.fixture(scope="session")
-def payload() -> bytes:
-    return helper_payload()
+def payload() -> Payload:
+    return helper_payload
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ def test_a_python_with_a_space_in_its_path_is_quoted() -> None:
     "noise", [b"", b"Welcome!\n", b"echo without newline", b"\xff\x00", b"Last login: \r\n"]
 )
 def test_the_greeting_is_found_behind_any_noise(noise: bytes) -> None:
-    found = boot.find_greeting(noise + (NONCE * 2).encode() + b" 3 11;\x00\x00rest", NONCE)
-    assert found == boot.Greeting((3, 11), b"\x00\x00rest")
+    found = boot.find_greeting(noise + (NONCE * 2).encode() + b" 3 11 a70d0d0a;\x00\x00rest", NONCE)
+    assert found == boot.Greeting((3, 11), bytes.fromhex("a70d0d0a"), b"\x00\x00rest")
 
 
 def test_a_shell_that_echoes_the_line_is_not_taken_for_an_answer() -> None:
@@ -34,5 +34,5 @@ def test_a_shell_that_echoes_the_line_is_not_taken_for_an_answer() -> None:
 
 @pytest.mark.parametrize("cut", range(1, 8))
 def test_half_a_greeting_is_none_yet(cut: int) -> None:
-    whole = (NONCE * 2).encode() + b" 3 11;"
+    whole = (NONCE * 2).encode() + b" 3 11 a70d0d0a;"
     assert boot.find_greeting(whole[:-cut], NONCE) is None

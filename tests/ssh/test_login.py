@@ -23,6 +23,8 @@ from tests.onhost.helper import eventually
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from runbook.ssh.boot import Payload
+
 
 pytestmark = pytest.mark.real
 
@@ -45,7 +47,7 @@ def fingerprint(path: Path) -> str:
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split()[1]
 
 
-def test_a_known_host_lets_us_in(server: sshd.Sshd, payload: bytes, state: str) -> None:
+def test_a_known_host_lets_us_in(server: sshd.Sshd, payload: Payload, state: str) -> None:
     with (
         ssh.connect(server.target()) as link,
         link.open_wire("reading", payload=payload, state=state) as wire,
@@ -248,7 +250,7 @@ def jumping(server: sshd.Sshd, gate: sshd.Sshd, tmp_path: Path) -> SshTarget:
 
 
 def test_a_jump_host_is_logged_in_to_first(
-    server: sshd.Sshd, gateway: sshd.Sshd, tmp_path: Path, payload: bytes, state: str
+    server: sshd.Sshd, gateway: sshd.Sshd, tmp_path: Path, payload: Payload, state: str
 ) -> None:
     with (
         ssh.connect(jumping(server, gateway, tmp_path)) as link,

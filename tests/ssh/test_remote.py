@@ -33,6 +33,7 @@ from tests.onhost.helper import alive, eventually
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from runbook.ssh.boot import Payload
     from runbook.ssh.link import Link
     from runbook.ssh.wire import OpenWire
 
@@ -48,7 +49,7 @@ def link(server: sshd.Sshd) -> Iterator[Link]:
 
 
 @pytest.fixture
-def wire(link: Link, payload: bytes, state: str) -> OpenWire:
+def wire(link: Link, payload: Payload, state: str) -> OpenWire:
     return link.open_wire("writing", payload=payload, state=state)
 
 
@@ -84,7 +85,7 @@ def test_errors_arrive_as_ours_with_what_they_carry(wire: OpenWire, state: str, 
         wire.call("nonsense")
 
 
-def test_a_lower_mode_is_held_to_by_the_host(link: Link, payload: bytes, state: str) -> None:
+def test_a_lower_mode_is_held_to_by_the_host(link: Link, payload: Payload, state: str) -> None:
     for mode in ("reading", "running"):
         with link.open_wire(mode, payload=payload, state=state) as wire:
             with pytest.raises(HelperError, match=f"this wire is only {mode}"):
@@ -94,7 +95,7 @@ def test_a_lower_mode_is_held_to_by_the_host(link: Link, payload: bytes, state: 
 
 
 def test_two_writers_on_one_host_exclude_each_other(
-    wire: OpenWire, server: sshd.Sshd, payload: bytes, state: str
+    wire: OpenWire, server: sshd.Sshd, payload: Payload, state: str
 ) -> None:
     wire.call("lock", state=state, holder={"who": "anna", "step": "plan"})
     with (
@@ -118,7 +119,9 @@ def test_closing_the_wire_returns_when_the_lock_is_free(wire: OpenWire, state: s
         wire.call("observe")
 
 
-def test_a_state_others_can_write_is_refused_at_the_start(link: Link, payload: bytes, tmp_path: Path) -> None:
+def test_a_state_others_can_write_is_refused_at_the_start(
+    link: Link, payload: Payload, tmp_path: Path
+) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
     with pytest.raises(PreflightError, match="writable by others"):
@@ -166,7 +169,7 @@ def test_a_cut_connection_leaves_nothing_on_the_host(link: Link, wire: OpenWire,
     assert eventually(lambda: not alive(helper) and not alive(orphan) and lock.holder(state) is None)
 
 
-def test_a_reading_wire_logs_in_once_more_by_itself(link: Link, payload: bytes, state: str) -> None:
+def test_a_reading_wire_logs_in_once_more_by_itself(link: Link, payload: Payload, state: str) -> None:
     with link.open_wire("reading", payload=payload, state=state) as wire:
         observed(wire, state)
         link.transport.sock.close()
@@ -177,7 +180,7 @@ def test_a_reading_wire_logs_in_once_more_by_itself(link: Link, payload: bytes, 
 
 
 @pytest.mark.parametrize("mode", ["running", "writing"])
-def test_any_other_wire_is_never_asked_twice(link: Link, payload: bytes, state: str, mode: Any) -> None:
+def test_any_other_wire_is_never_asked_twice(link: Link, payload: Payload, state: str, mode: Any) -> None:
     with link.open_wire(mode, payload=payload, state=state) as wire:
         observed(wire, state)
         link.transport.sock.close()
@@ -195,7 +198,7 @@ def test_a_call_past_its_deadline_ends_the_wire(wire: OpenWire, state: str) -> N
 
 
 def test_a_link_that_falls_silent_is_noticed_without_a_call(
-    server: sshd.Sshd, payload: bytes, state: str
+    server: sshd.Sshd, payload: Payload, state: str
 ) -> None:
     from runbook.ssh.remote import RemoteWire
     from runbook.ssh.start import Start
@@ -216,7 +219,7 @@ def test_a_link_that_falls_silent_is_noticed_without_a_call(
         wire.close()
 
 
-def test_pings_keep_an_idle_helper_alive(server: sshd.Sshd, payload: bytes, state: str) -> None:
+def test_pings_keep_an_idle_helper_alive(server: sshd.Sshd, payload: Payload, state: str) -> None:
     from runbook.ssh.remote import RemoteWire
     from runbook.ssh.start import Start
 
@@ -274,7 +277,7 @@ exec {shell} -c "$SSH_ORIGINAL_COMMAND"
 """
 
 
-def test_login_noise_changes_nothing(tmp_path: Path, payload: bytes, state: str) -> None:
+def test_login_noise_changes_nothing(tmp_path: Path, payload: Payload, state: str) -> None:
     with (
         forced(tmp_path / "noise", NOISE.format(shell="/bin/bash")) as link,
         link.open_wire("reading", payload=payload, state=state) as wire,
@@ -283,7 +286,7 @@ def test_login_noise_changes_nothing(tmp_path: Path, payload: bytes, state: str)
 
 
 @pytest.mark.parametrize("shell", ["bash", "dash", "zsh", "tcsh", "csh", "fish", "ksh", "busybox"])
-def test_the_login_shell_does_not_matter(tmp_path: Path, payload: bytes, state: str, shell: str) -> None:
+def test_the_login_shell_does_not_matter(tmp_path: Path, payload: Payload, state: str, shell: str) -> None:
     found = shutil.which(shell)
     if found is None:
         pytest.skip(f"{shell} is not installed")
@@ -296,7 +299,7 @@ def test_the_login_shell_does_not_matter(tmp_path: Path, payload: bytes, state: 
 
 
 def test_a_host_without_python_is_said_before_anything_is_touched(
-    link: Link, payload: bytes, state: str
+    link: Link, payload: Payload, state: str
 ) -> None:
     with pytest.raises(PreflightError, match=r"no Python at `/no/such/python3` \(exit 127\)") as caught:
         link.open_wire("writing", payload=payload, state=state, python="/no/such/python3")
@@ -305,7 +308,7 @@ def test_a_host_without_python_is_said_before_anything_is_touched(
 
 
 def test_an_old_python_is_said_before_anything_is_touched(
-    link: Link, payload: bytes, state: str, tmp_path: Path
+    link: Link, payload: Payload, state: str, tmp_path: Path
 ) -> None:
     old = sshd.script(
         tmp_path / "python3.6", 'exec python3 "$1" "$2" "$3" "import sys; sys.version_info = (3, 6); $4"\n'
@@ -315,7 +318,7 @@ def test_an_old_python_is_said_before_anything_is_touched(
     assert not Path(state).exists()
 
 
-def test_an_account_that_takes_no_commands_is_said(tmp_path: Path, payload: bytes, state: str) -> None:
+def test_an_account_that_takes_no_commands_is_said(tmp_path: Path, payload: Payload, state: str) -> None:
     nologin = "echo 'This account is currently not available.'; exit 1\n"
     with (
         forced(tmp_path / "nologin", nologin) as link,
@@ -328,7 +331,7 @@ def test_an_account_that_takes_no_commands_is_said(tmp_path: Path, payload: byte
 
 
 def test_a_shell_that_hangs_is_given_up(
-    server: sshd.Sshd, tmp_path: Path, payload: bytes, state: str
+    server: sshd.Sshd, tmp_path: Path, payload: Payload, state: str
 ) -> None:
     from runbook.ssh.start import Start
 
@@ -374,7 +377,7 @@ def sudoing(root: Path, *, ticket: str = "no", before: str = "", ask: Any = None
         yield link
 
 
-def test_passwordless_sudo_is_tried_first(tmp_path: Path, payload: bytes, state: str) -> None:
+def test_passwordless_sudo_is_tried_first(tmp_path: Path, payload: Payload, state: str) -> None:
     with (
         sudoing(tmp_path / "s", ticket="yes") as link,
         link.open_wire("reading", payload=payload, state=state, become=True) as wire,
@@ -384,7 +387,7 @@ def test_passwordless_sudo_is_tried_first(tmp_path: Path, payload: bytes, state:
 
 
 def test_a_password_is_given_at_the_prompt_and_stays_out_of_the_helper(
-    tmp_path: Path, payload: bytes, state: str
+    tmp_path: Path, payload: Payload, state: str
 ) -> None:
     asked: list[str] = []
 
@@ -401,7 +404,7 @@ def test_a_password_is_given_at_the_prompt_and_stays_out_of_the_helper(
     assert asked[0].startswith("sudo password for ")
 
 
-def test_a_wrong_password_is_given_once(tmp_path: Path, payload: bytes, state: str) -> None:
+def test_a_wrong_password_is_given_once(tmp_path: Path, payload: Payload, state: str) -> None:
     with (
         sudoing(tmp_path / "s", ask=lambda prompt: "wrong") as link,
         pytest.raises(UnreachableError, match="sudo did not accept the password"),
@@ -410,7 +413,7 @@ def test_a_wrong_password_is_given_once(tmp_path: Path, payload: bytes, state: s
 
 
 def test_nobody_to_ask_is_said(
-    tmp_path: Path, payload: bytes, state: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, payload: Payload, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RUNBOOK_SUDO_PASSWORD_FILE", raising=False)
     with (
@@ -429,7 +432,7 @@ def test_nobody_to_ask_is_said(
     ],
 )
 def test_a_refusal_of_sudo_is_one_clear_message(
-    tmp_path: Path, payload: bytes, state: str, said: str, want: str
+    tmp_path: Path, payload: Payload, state: str, said: str, want: str
 ) -> None:
     with (
         sudoing(tmp_path / "s", before=f"echo '{said}' >&2; exit 1") as link,
@@ -439,7 +442,7 @@ def test_a_refusal_of_sudo_is_one_clear_message(
     assert said in str(caught.value)
 
 
-def test_python_missing_under_sudo_is_said(tmp_path: Path, payload: bytes, state: str) -> None:
+def test_python_missing_under_sudo_is_said(tmp_path: Path, payload: Payload, state: str) -> None:
     with sudoing(tmp_path / "s", ticket="yes") as link, pytest.raises(PreflightError, match="no Python at"):
         link.open_wire("reading", payload=payload, state=state, become=True, python="/no/such/python3")
 

@@ -42,7 +42,7 @@ def opened(
     )
     with (
         ssh.connect(target, ask=ask) as link,
-        link.open_wire(mode, payload=helper_payload(), state=STATE, become=become) as wire,
+        link.open_wire(mode, payload=helper_payload, state=STATE, become=become) as wire,
     ):
         yield wire
 
