@@ -17,6 +17,8 @@ from runbook.verify import bookkeeping
 from runbook.view import View
 from runbook.work import utc_now
 
+LIMIT_BYTES = 8 * 1024 * 1024  # of a script, as on a host (onhost/files.py)
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -83,7 +85,7 @@ def preview(request: app.Request) -> int:
 
 
 def _preview_change(path: Path, settings: Mapping[str, str | None]) -> Change:
-    before = path.read_bytes()
+    before = _content(path)
     options = {name: value for name, value in settings.items() if name.startswith("-")}
     flags = {name: value for name, value in settings.items() if name not in options}
     try:
@@ -92,6 +94,15 @@ def _preview_change(path: Path, settings: Mapping[str, str | None]) -> Change:
     except EditRefusedError as refused:
         raise refused.at(str(path)) from refused
     return Change(str(path), before, after.encode("utf-8", "surrogateescape"))
+
+
+def _content(path: Path) -> bytes:
+    """A script's bytes, from a file or a pipe; raises UsageError for what is too long for one, as /dev/zero is."""
+    with path.open("rb") as file:
+        content = file.read(LIMIT_BYTES + 1)
+    if len(content) > LIMIT_BYTES:
+        raise UsageError(f"{path}: is longer than {LIMIT_BYTES} bytes, so it is no serve script")
+    return content
 
 
 def _edited(kind: str, text: str, asked: Mapping[str, str | None]) -> str:

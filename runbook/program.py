@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from invoke import Exit, ParseError, Program
@@ -23,6 +24,9 @@ USAGE = 2
 DEFECT = 70
 INTERRUPTED = 130
 UNWRITTEN = 141  # 128 + SIGPIPE, as a shell shows a command whose reader left
+# Options that name files of the caller's: those we read, if they are there, and those we write.
+READ = frozenset(("file", "replay", "allowed_signers", "against", "tokenizer"))
+WRITTEN = frozenset(("output", "output_file", "streams"))
 
 
 class RunbookProgram(Program):
@@ -84,6 +88,7 @@ class RunbookProgram(Program):
         for context in self.tasks:
             for flag in valueless(context, self.argv):
                 raise self._refusal(f"{flag} needs a value and was given none")
+            locate(context, Path(os.environ.get("RUNBOOK_CALLED_FROM") or "."))
 
     def execute(self) -> None:
         try:
@@ -99,6 +104,17 @@ def valueless(context: ParserContext, argv: Sequence[str]) -> Iterator[str]:
             stands = sum(word == flag or word.startswith(f"{flag}=") for word in argv)
             if stands > len(argument.value):
                 yield flag
+
+
+def locate(context: ParserContext, caller: Path) -> None:
+    """Let relative paths mean what they meant where `./invoke` was called: it runs us in the checkout."""
+    for argument in context.args.values():
+        name = argument.name.replace("-", "_")
+        if not argument.value or name not in READ | WRITTEN or caller.resolve() == Path.cwd():
+            continue
+        path = caller / argument.value
+        if name in WRITTEN or path.exists():
+            argument.set_value(str(path), cast=False)
 
 
 def main() -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from runbook import command_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCRIPT = "#!/bin/bash\nexport K=0 J=1\nexec python -m serve --x 1 --y\n"
 
@@ -73,3 +71,9 @@ def test_a_script_that_does_not_parse_is_said_without_any_change_asked(
 def test_a_file_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, document = previewed(tmp_path / "none.sh", capsys, set_=["K=1"])
     assert (code, document["error"]) == (2, f"{tmp_path / 'none.sh'}: No such file or directory")
+
+
+def test_a_file_without_an_end_is_refused_instead_of_read(capsys: pytest.CaptureFixture[str]) -> None:
+    code, document = previewed(Path("/dev/zero"), capsys, set_=["K=1"])
+    assert code == 2
+    assert "no serve script" in document["error"]

@@ -64,6 +64,18 @@ def test_a_directory_outside_every_checkout_is_said(tmp_path: Path) -> None:
     assert "no tasks.py" in json.loads(done.stdout)["error"]
 
 
+def test_a_relative_file_is_one_of_the_directory_the_wrapper_was_called_in(tmp_path: Path) -> None:
+    (tmp_path / "serve.sh").write_text("export A=1\n")
+    done = shell("invoke plan --file serve.sh --set A=2 --json", RUNBOOK_CALLED_FROM=str(tmp_path))
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["plan"]["changes"][0]["path"] == str(tmp_path / "serve.sh")
+
+
+def test_a_file_that_is_nowhere_is_named_as_it_was_given(tmp_path: Path) -> None:
+    done = shell("invoke plan --file none.sh --set A=2 --json", RUNBOOK_CALLED_FROM=str(tmp_path))
+    assert json.loads(done.stdout)["error"] == "none.sh: No such file or directory"
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 def test_a_closed_standard_stream_changes_no_exit_code(closed: str) -> None:
     assert shell(f"invoke hosts.list {closed}").returncode == 0
