@@ -1,8 +1,11 @@
-"""Where one client process calls itself the limit: events a second at which its CPU or its loop's lag says so.
+"""Where one client process calls itself the limit, and how far several carry: events a second, CPU, the loop's lag.
 
-Run: `python -m benchmarks.client_bound [--processes 1]`. A server in a process of its own writes one event to every open
+Run: `python -m benchmarks.client_bound [--processes 1,2]`. A server in a process of its own writes one event to every open
 stream at each tick of 20 ms, all streams at once, as a server that decodes in batches does. Printed for the bare wire
-that the bench uses for http and for httpx, which it uses for https.
+that the bench uses for http, by number of processes, and for httpx, which it uses for https. The summary has for each
+the CPU of one event, the rate at which a process would use 80 % of its core by that, and the first rate at which the
+client called itself the limit. Client, server and machine share the cores: with fewer cores than processes and the
+server together, the lag is the machine's.
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +35,7 @@ from runbook.load.bench.workload import Workload
 from runbook.load.client import open_client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from runbook.load.bench.request import RawStream
 
@@ -121,20 +126,43 @@ async def measured(url: str, streams: int, processes: int) -> SlotRun:
             return await run_slot(client, settings, prompts("run", 20), slot, pool=pool)
 
 
-def line(run: SlotRun) -> str:
-    """The figures of one run, and what the client says about itself."""
-    answered = [record for record in run.records if record.ok]
-    if not answered:
-        return f"{len(run.records):>8} streams: none answered, {run.records[0].failure}"
-    span = max(record.ended for record in answered) - min(record.arrivals[0] for record in answered)
-    rate = sum(len(record.arrivals) for record in answered) / span
-    gap = latencies(answered).itl_request_ms["p50"]
-    said = run.client.bound(gap) or "fine"
-    share, lag = run.client.cpu_share, run.client.lag_p99_ms
-    figures = (
-        f"{len(run.records):>8}{rate:>12.0f}{share:>9.0%}{share / rate * 1e6:>9.1f}{lag:>10.2f}{gap:>9.1f}"
-    )
-    return f"{figures}  {said.partition(',')[0]}"
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run: `rate` in events a second, `share` of a core and `cost_us` an event over all processes, what it says."""
+
+    streams: int
+    rate: float
+    share: float
+    cost_us: float
+    lag_ms: float
+    gap_ms: float
+    said: str
+
+    @classmethod
+    def of(cls, run: SlotRun, processes: int) -> Measured:
+        answered = [record for record in run.records if record.ok]
+        if not answered:
+            raise SystemExit(f"{len(run.records)} streams: none answered, {run.records[0].failure}")
+        span = max(record.ended for record in answered) - min(record.arrivals[0] for record in answered)
+        rate = sum(len(record.arrivals) for record in answered) / span
+        gap = latencies(answered).itl_request_ms["p50"]
+        share = run.client.cpu_share
+        cost_us = share * processes / rate * 1e6
+        said = run.client.bound(gap).partition(",")[0]
+        return cls(len(run.records), rate, share, cost_us, run.client.lag_p99_ms, gap, said)
+
+    def __str__(self) -> str:
+        load = f"{self.streams:>8}{self.rate:>12.0f}{self.share:>9.0%}{self.cost_us:>9.1f}"
+        return f"{load}{self.lag_ms:>10.2f}{self.gap_ms:>9.1f}  {self.said or 'fine'}"
+
+
+def summary(name: str, processes: int, runs: Sequence[Measured]) -> str:
+    """What a sweep of streams says of the client; the cost of an event is that of the largest run."""
+    cost_us = runs[-1].cost_us
+    bound = next((run for run in runs if run.said), None)
+    first = f"{bound.rate:.0f}/s ({bound.said.partition(':')[2].strip()})" if bound else "not reached"
+    full = 0.8 * processes / cost_us * 1e6
+    return f"{name:<8}{processes:>10}{cost_us:>14.1f}{full:>16.0f}   {first}"
 
 
 async def over_httpx(url: str, streams: int) -> SlotRun:
@@ -150,27 +178,42 @@ async def over_httpx(url: str, streams: int) -> SlotRun:
     return SlotRun(slot, tuple(record(raw) for raw in raws), watch.health())
 
 
+def sweep(name: str, processes: int) -> list[Measured]:
+    """More streams a run, until a process uses its core up."""
+    say(f"\n{name}, {processes} {'process' if processes == 1 else 'processes'}")
+    say(" streams    events/s      CPU us/event    lag p99   gap ms  the client says")
+    runs: list[Measured] = []
+    for streams in STREAMS:
+        with server() as url:
+            running = measured(url, streams, processes) if name == "wire" else over_httpx(url, streams)
+            runs.append(Measured.of(asyncio.run(running), processes))
+        say(str(runs[-1]))
+        if runs[-1].share > 0.95:
+            break
+    return runs
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--processes", default="1,2", help="numbers of client processes, parted by commas")
     args = parser.parse_args()
     if args.serve:
         return asyncio.run(serve())
-    say = sys.stdout.write
-    say(f"{TICK_S * 1e3:.0f} ms between events of a stream, all streams at once, {TOKENS} events a stream\n")
-    for name in ("wire", "httpx") if args.processes == 1 else ("wire",):
-        say(f"\n{name}\n streams    events/s      CPU us/event    lag p99   gap ms  the client says\n")
-        for streams in STREAMS:
-            with server() as url:
-                running = (
-                    measured(url, streams, args.processes) if name == "wire" else over_httpx(url, streams)
-                )
-                run = asyncio.run(running)
-            say(line(run) + "\n")
-            sys.stdout.flush()
-            if run.client.cpu_share > 0.95:
-                break
+    numbers = [int(part) for part in args.processes.split(",")]
+    say(
+        f"{TICK_S * 1e3:.0f} ms between events of a stream, all streams at once, {TOKENS} events a stream; {os.cpu_count()} cores"
+    )
+    lines = [summary("wire", number, sweep("wire", number)) for number in numbers]
+    lines.append(summary("httpx", 1, sweep("httpx", 1)))
+    say("\nclient   processes  CPU us/event  80 % of cores/s   first called client-bound at")
+    for line in lines:
+        say(line)
     return None
 
 
