@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-LOCKS = ("requirements-dev.lock", "requirements-lab.lock")
+LOCKS = ("requirements-dev.lock", "requirements-lab.lock", "requirements-report.lock")
 CHECKS = (
     ("ruff", "format", "--check", "--quiet", "."),
     ("ruff", "check", "--quiet", "."),
