@@ -386,6 +386,127 @@ def hosts_list(c: Context, json: bool = False) -> None:
     _run("hosts.list", c, json=json)
 
 
+_AUDIT = {
+    "host": "a host's records only (repeat)",
+    "fetch": "first copy the named hosts' new records here",
+    "since": "2h, 3d, or a moment as 2026-11-30T07:40",
+    "outcome": "pass, fail, error or inconclusive (repeat)",
+    "json": HELP["json"],
+    "accept-new": HELP["accept-new"],
+    "id": "a record's id, or its beginning",
+}
+
+
+def _of_audit(*names: str) -> dict[str, str]:
+    return {name: _AUDIT[name] for name in names}
+
+
+def _audit(action: str, **given: Any) -> None:
+    from runbook import auditing
+
+    raise Exit(code=auditing.run(action, **given))
+
+
+@task(
+    auto_shortflags=False,
+    iterable=["host", "outcome"],
+    help=_of_audit("host", "fetch", "since", "outcome", "json", "accept-new"),
+)
+def audit_list(
+    c: Context,
+    host: list[str] | None = None,
+    fetch: bool = False,
+    since: str = "",
+    outcome: list[str] | None = None,
+    json: bool = False,
+    accept_new: bool = False,
+) -> None:
+    """What was done here and on which host, one line a rollout."""
+    _audit(
+        "audit.list", host=host, fetch=fetch, since=since, outcome=outcome, json=json, accept_new=accept_new
+    )
+
+
+@task(
+    auto_shortflags=False,
+    positional=["id"],
+    iterable=["host"],
+    help=_of_audit("id", "host", "fetch", "json", "accept-new"),
+)
+def audit_show(
+    c: Context,
+    id: str,
+    host: list[str] | None = None,
+    fetch: bool = False,
+    json: bool = False,
+    accept_new: bool = False,
+) -> None:
+    """One record: who, why, what was done and measured."""
+    _audit("audit.show", id=id, host=host, fetch=fetch, json=json, accept_new=accept_new)
+
+
+@task(
+    auto_shortflags=False,
+    iterable=["host"],
+    help=_of_audit("json", "accept-new")
+    | {
+        "host": "check a host's own chain and its journal (repeat); default: the copies here",
+        "signed": "an unsigned record is a bad one",
+        "allowed-signers": "whose keys count, as in ssh-keygen(1); default: hosts/allowed_signers",
+    },
+)
+def audit_verify(
+    c: Context,
+    host: list[str] | None = None,
+    signed: bool = False,
+    allowed_signers: str = "",
+    json: bool = False,
+    accept_new: bool = False,
+) -> None:
+    """Whether every record is the one that was written; names the first that is not."""
+    _audit(
+        "audit.verify",
+        host=host,
+        signed=signed,
+        allowed_signers=allowed_signers,
+        json=json,
+        accept_new=accept_new,
+    )
+
+
+@task(
+    auto_shortflags=False,
+    iterable=["host", "outcome"],
+    help=_of_audit("id", "host", "fetch", "since", "outcome", "json", "accept-new")
+    | {"format": "jsonl, junit, markdown or html", "output": "a file; default: stdout"},
+)
+def audit_export(
+    c: Context,
+    format: str = "jsonl",
+    output: str = "",
+    id: str = "",
+    host: list[str] | None = None,
+    fetch: bool = False,
+    since: str = "",
+    outcome: list[str] | None = None,
+    json: bool = False,
+    accept_new: bool = False,
+) -> None:
+    """Records for other programs: as they are, as JUnit, Markdown or a page."""
+    _audit(
+        "audit.export",
+        format=format,
+        output=output,
+        id=id,
+        host=host,
+        fetch=fetch,
+        since=since,
+        outcome=outcome,
+        json=json,
+        accept_new=accept_new,
+    )
+
+
 @task(auto_shortflags=False, help={"reset": "lay the state before the fix again"})
 def lab_up(c: Context, reset: bool = False) -> None:
     """Start the embedded lab: SSH server, units, workers, router."""
@@ -434,6 +555,12 @@ _hosts.add_task(hosts_adopt, name="adopt")
 _hosts.add_task(hosts_check, name="check")
 _hosts.add_task(hosts_list, name="list")
 namespace.add_collection(_hosts)
+_audits = Collection("audit")
+_audits.add_task(audit_list, name="list")
+_audits.add_task(audit_show, name="show")
+_audits.add_task(audit_verify, name="verify")
+_audits.add_task(audit_export, name="export")
+namespace.add_collection(_audits)
 _lab = Collection("lab")
 _lab.add_task(lab_up, name="up")
 _lab.add_task(lab_down, name="down")

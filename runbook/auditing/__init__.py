@@ -1,0 +1,30 @@
+"""The audit tasks: list, show, verify and export what was recorded. They change nothing on any host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runbook import app
+from runbook.auditing import exporting, listing, showing, verifying
+from runbook.auditing.asked import asked
+from runbook.errors import RunbookError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runbook.auditing.asked import Asked
+
+_TASKS: Mapping[str, Callable[[Asked], int]] = {
+    "audit.list": listing.run,
+    "audit.show": showing.run,
+    "audit.verify": verifying.run,
+    "audit.export": exporting.run,
+}
+
+
+def run(action: str, **given: Any) -> int:
+    """Run one audit task as the command line asks for it; returns the exit code."""
+    try:
+        return _TASKS[action](asked(action, **given))
+    except RunbookError as error:
+        return app.refuse(app.Request(action, json=given.get("json", False)), error)

@@ -1,0 +1,83 @@
+"""audit.list: one line a rollout, oldest first."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from runbook import app
+from runbook.auditing.fetching import fetch_asked
+from runbook.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runbook.audit import Record
+    from runbook.auditing.asked import Asked
+
+SCHEMA = 1
+_COLUMNS = ("started", "host", "action", "outcome", "id", "operator", "release", "reason")
+
+
+def run(asked: Asked) -> int:
+    """List the records asked for; exit 0, also where there are none."""
+    fetch_asked(asked)
+    records = asked.records()
+    if asked.request.json:
+        rows = [row(record) for record in records]
+        print(json.dumps({"schema": SCHEMA, "action": "audit.list", "records": rows}))  # noqa: T201
+    view = app.view_of(asked.request)
+    for line in table([row(record) for record in records]):
+        view.say(line)
+    if not records:
+        view.say("no audit record here matches; audit.verify --host NAME copies a host's")
+    return 0
+
+
+def row(record: Record) -> dict[str, Any]:
+    """What a list tells of a record; JSON values only."""
+    document = record.document
+    return {
+        "id": record.id,
+        "host": record.host,
+        "seq": record.seq,
+        "hash": record.hash,
+        "started": document.get("started"),
+        "ended": document.get("ended"),
+        "action": record.action,
+        "outcome": record.outcome,
+        "exit_code": document.get("exit_code"),
+        "operator": who(record),
+        "reason": record.text("reason"),
+        "release": document.get("release"),
+        "rolled_back_to": document.get("rolled_back_to"),
+        "signed": "signature" in document,
+    }
+
+
+def who(record: Record) -> str:
+    """The operator in a word: `ann@laptop`, or what an interrupted rollout left of it."""
+    operator = record.table("operator")
+    name = f"{operator['user']}@{operator.get('host')}" if operator.get("user") else operator.get("who")
+    return str(name or "?")
+
+
+def table(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The rows in columns as wide as they need to be, under their names; no lines for no rows."""
+    if not rows:
+        return []
+    cells = [list(_COLUMNS), *([_cell(row, column) for column in _COLUMNS] for row in rows)]
+    widths = [max(len(line[at]) for line in cells) for at in range(len(_COLUMNS))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    ]
+
+
+def _cell(row: dict[str, Any], column: str) -> str:
+    value = row[column]
+    if column == "started":
+        return str(value or "?")[:19].replace("T", " ")
+    if column == "outcome" and row["rolled_back_to"]:
+        return f"{value}, back"
+    return one_line(str(value), 60) if value else "-"
