@@ -231,10 +231,12 @@ def load_host(request: Request, name: str, *, say: Callable[[str], None]) -> Hos
 def _api_key(host: Host) -> str | None:
     if host.api_key_env is None:
         return None
-    key = os.environ.get(host.api_key_env)
-    if not key:
-        raise UsageError(f"{host.source}: api_key_env names {host.api_key_env}, which is not set here")
-    return key
+    from runbook.load import apikey  # most hosts want none
+
+    try:
+        return apikey.read(host.api_key_env, os.environ)
+    except apikey.BadKey as error:
+        raise UsageError(f"{host.source}: api_key_env: {error}") from None
 
 
 def _confirmed(request: Request, name: str, view: View) -> Callable[[str], bool]:

@@ -6,7 +6,7 @@ import pytest
 
 from runbook.errors import InterruptedByOperator
 from runbook.model import Budget
-from runbook.probes import Asked, Sample, finding, ready, unit, until
+from runbook.probes import Asked, Sample, breaker, finding, ready, unit, until
 from runbook.tunnel import Response
 from runbook.verdict import Outcome
 
@@ -171,3 +171,9 @@ def test_only_a_completion_is_ready_and_a_wrong_request_ends_the_wait(
 ) -> None:
     sample = ready.judge(response)
     assert (sample.holds, sample.final) == (holds, final)
+
+
+def test_an_answer_nested_beyond_reason_is_no_completion_and_no_crash() -> None:
+    deep = b'{"choices": ' + b"[" * 200_000
+    assert ready.judge(Response(200, deep, 0.1)).text.startswith("HTTP 200 without a completion")
+    assert breaker.workers(deep) == []

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
+from runbook.load import apikey
 from runbook.load.control import AUTOMATIC, Control, parse_control
 from runbook.load.options import Options
 from runbook.load.tokens import counter
@@ -193,9 +194,10 @@ def _is_http(text: str) -> bool:
 def api_key(name: str | None, environ: Mapping[str, str]) -> str | None:
     if name is None:
         return None
-    if not environ.get(name):
-        raise BadArgumentsError(f"--api-key-env: the variable {name} is not set")
-    return environ[name]
+    try:
+        return apikey.read(name, environ)
+    except apikey.BadKey as error:
+        raise BadArgumentsError(f"--api-key-env: {error}") from None
 
 
 def _temperature(text: str) -> float | None:

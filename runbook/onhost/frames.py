@@ -58,8 +58,13 @@ def _whole(pending: bytearray) -> int | None:
     return 4 + length if len(pending) >= 4 + length else None
 
 
+def _refuse(constant: str) -> None:
+    """NaN and Infinity are Python's own; a document with them could not be told on as JSON."""
+    raise ValueError(f"{constant} is no number")
+
+
 def _parse(body: bytes) -> Any:
     try:
-        return json.loads(body)
-    except ValueError as error:
+        return json.loads(body, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
         raise FrameError(f"a frame is no JSON: {error}") from None

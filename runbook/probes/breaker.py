@@ -76,7 +76,7 @@ def workers(body: bytes) -> list[str]:
     """The router's own worker table, a line a worker, from what `GET /workers` answers; empty where that is no table."""
     try:
         rows = json.loads(body)["workers"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return []
     rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     return [_row(row) for row in rows[:_ROWS]]

@@ -54,7 +54,7 @@ def served(tunnel: Tunnel, url: str, *, timeout_s: float, api_key: str | None = 
     try:
         answer = tunnel.get(f"{url.rstrip('/')}/v1/models", deadline_s=timeout_s, headers=headers)
         names = [str(model["id"]) for model in json.loads(answer.body)["data"]]
-    except (TunnelError, ValueError, LookupError, TypeError):
+    except (TunnelError, ValueError, LookupError, TypeError, RecursionError):
         return []
     return [one_line(name, 100) for name in names[:_LISTED]]
 
@@ -80,7 +80,7 @@ def _completion(body: bytes) -> str | None:
     try:
         message: dict[str, Any] = json.loads(body)["choices"][0]["message"]
         text = message.get("content") or message.get("reasoning_content") or message.get("reasoning")
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
     return text if isinstance(text, str) and text else None
 

@@ -122,7 +122,7 @@ class RemoteWire:
 
     def _keep(self, answer: Any) -> None:
         """Keep an answer somebody waits for; a ping's only says that the helper lives."""
-        if not isinstance(answer, dict) or not answer.keys() & {"ok", "error"}:
+        if not wire.is_answer(answer):
             raise frames.FrameError("the host sent something that is no answer")
         number = answer.get("id")
         if isinstance(number, int) and number in self._awaited:

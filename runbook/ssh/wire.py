@@ -34,6 +34,18 @@ class OpenWire(Wire, Protocol):
     ) -> None: ...
 
 
+def is_answer(document: Any) -> bool:
+    """Whether what the host sent has an answer's shape: `ok`, or an error that `error_of` can read."""
+    if not isinstance(document, dict) or "error" not in document:
+        return isinstance(document, dict) and "ok" in document
+    problem = document["error"]
+    return (
+        isinstance(problem, dict)
+        and {"kind", "message"} <= problem.keys()
+        and isinstance(problem.get("data") or {}, dict)
+    )
+
+
 def value(answer: Mapping[str, Any], call: str) -> Any:
     """What an answer carries; raises what its error stands for."""
     if "error" in answer:

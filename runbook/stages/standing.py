@@ -106,7 +106,7 @@ def _tail(work: Work) -> bytes:
 def _parsed(line: bytes) -> Mapping[str, Any] | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
 

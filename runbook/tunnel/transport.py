@@ -119,6 +119,9 @@ def exchange(
             http.stream(method, url, content=content, headers=asked) as answer,
         ):
             return answer.status_code, _body(answer, limit_bytes)
+    except (httpx.LocalProtocolError, httpcore.LocalProtocolError, UnicodeError):
+        # Their words quote the header they refuse, which may be the one with the key.
+        raise TunnelCut(f"{url}: the request holds what HTTP cannot carry") from None
     except (httpx.HTTPError, httpx.InvalidURL, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
         raise TunnelCut(f"{url}: {error or type(error).__name__}") from error
 

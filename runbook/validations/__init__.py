@@ -103,7 +103,7 @@ def _take(line: str, say: Callable[[str, Mapping[str, Any]], None], results: lis
     try:
         event = json.loads(line)
         kind = event["event"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return
     if kind == "progress":
         say(str(event.get("text", "")), event.get("fields") or {})

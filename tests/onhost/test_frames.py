@@ -39,8 +39,14 @@ def test_a_frame_is_ascii_behind_its_length() -> None:
 
 @pytest.mark.parametrize(
     "stream",
-    [b"Welcome to gpu1\n", b"\xff\xff\xff\xff", b"\x00\x00\x00\x03abc"],
-    ids=["motd", "length", "json"],
+    [
+        b"Welcome to gpu1\n",
+        b"\xff\xff\xff\xff",
+        b"\x00\x00\x00\x03abc",
+        b"\x00\x01\x00\x00" + b"[" * 65536,
+        b"\x00\x00\x00\x03NaN",
+    ],
+    ids=["motd", "length", "json", "depth", "number"],
 )
 def test_noise_is_no_frame(stream: bytes) -> None:
     with pytest.raises(frames.FrameError):

@@ -183,3 +183,16 @@ def test_a_compressed_answer_is_not_asked_for(tunnel_to: Any) -> None:
     tunnel, link = tunnel_to(OK)
     tunnel.get("http://127.0.0.1:30002/", deadline_s=3)
     assert b"Accept-Encoding: identity" in link.stream.sent
+
+
+@pytest.mark.parametrize("tail", ["\n", "\x00", "é"])
+def test_a_header_that_cannot_be_sent_is_not_quoted_since_it_may_be_the_key(
+    tunnel_to: Any, tail: str
+) -> None:
+    tunnel, _ = tunnel_to(OK)
+    with pytest.raises(TunnelCut) as caught:
+        tunnel.get(
+            "http://127.0.0.1:1/", deadline_s=1.0, headers={"Authorization": f"Bearer the-secret{tail}"}
+        )
+    assert "the-secret" not in str(caught.value)
+    assert caught.value.__cause__ is None

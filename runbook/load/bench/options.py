@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
+from runbook.load import apikey
 from runbook.load.bench.settings import Settings
 from runbook.load.bench.slo import Slo
 from runbook.load.bench.tokenizer import TokenizerFile
@@ -177,12 +178,10 @@ def _tokenizer(path: str | None) -> TokenizerFile | None:
 def _api_key(name: str | None, environ: Mapping[str, str]) -> str | None:
     if name is None:
         return None
-    key = environ.get(name, "").strip()
-    _expect(bool(key), f"--api-key-env: {name} is not set here")
-    _expect(
-        key.isprintable() and key.isascii(), f"--api-key-env: {name} holds characters no header may carry"
-    )
-    return key
+    try:
+        return apikey.read(name, environ)
+    except apikey.BadKey as error:
+        raise BadArguments(f"--api-key-env: {error}") from None
 
 
 def _is_url(text: str) -> bool:
