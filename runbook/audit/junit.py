@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # What XML 1.0 has no way to write.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _EPOCH = datetime.datetime.fromtimestamp(0, datetime.UTC)
+_LONGEST_S = 1e9
 _PROPERTIES = ("id", "seq", "hash", "action", "release", "verdict", "rolled_back_to", "reason")
 
 
@@ -41,7 +42,7 @@ def _suite(number: int, record: Record) -> ElementTree.Element:
             "name": _xml(f"{record.action} {record.host} {record.id}"),
             "package": _xml(record.host),
             "id": str(number),
-            "timestamp": (record.started or _EPOCH).strftime("%Y-%m-%dT%H:%M:%S"),
+            "timestamp": (record.started or _EPOCH).replace(tzinfo=None).isoformat(timespec="seconds"),
             "hostname": _xml(record.text("host") or "unknown"),
             "tests": str(len(cases)),
             "failures": str(sum(case.find("failure") is not None for case in cases)),
@@ -91,7 +92,7 @@ def _case(
         "time": _seconds(time_s),
     }
     case = ElementTree.Element("testcase", attributes)
-    outcome = str(told.get("outcome"))
+    outcome = str(told.get("outcome") or "none")
     if outcome != "pass":
         tag = "failure" if outcome == "fail" else "error"
         wrong = ElementTree.SubElement(case, tag, {"message": _xml(message), "type": _xml(outcome)})
@@ -110,7 +111,8 @@ def _lasted(record: Record) -> float:
 
 
 def _seconds(value: Any) -> str:
-    return f"{value if isinstance(value, int | float) else 0.0:.3f}"
+    known = isinstance(value, int | float) and 0 <= value < _LONGEST_S
+    return f"{value if known else 0.0:.3f}"
 
 
 def _xml(text: str) -> str:

@@ -70,9 +70,9 @@ def _done(record: Record) -> Iterator[str]:
         yield from str(change.get("diff", "")).splitlines()
     for file in record.rows("files"):
         yield f"wrote {file.get('path')}: {_hash(file.get('before'))} to {_hash(file.get('after'))}"
-    why = {row.get("unit"): row.get("why") for row in _rows(plan, "restarts")}
+    why = {str(row.get("unit")): row.get("why") for row in _rows(plan, "restarts")}
     for restart in record.rows("restarts"):
-        unit = restart.get("unit")
+        unit = str(restart.get("unit"))
         pids = f"MainPID {restart.get('before') or 'none'} to {restart.get('after') or 'none'}"
         yield f"restarted {unit}: {pids}{f' ({why[unit]})' if why.get(unit) else ''}"
 
@@ -80,12 +80,12 @@ def _done(record: Record) -> Iterator[str]:
 def _steps(record: Record) -> Iterator[str]:
     for step in record.rows("steps"):
         detail = f"  {step['detail']}" if step.get("detail") else ""
-        yield f"{step.get('outcome', '?'):<5} {step.get('name')}  {step.get('duration_s')} s{detail}"
+        yield f"{step.get('outcome')!s:<5} {step.get('name')}  {step.get('duration_s')} s{detail}"
 
 
 def _findings(record: Record) -> Iterator[str]:
     for finding in record.rows("findings"):
-        yield f"{finding.get('outcome', '?'):<5} {finding.get('check')}: {finding.get('message')}"
+        yield f"{finding.get('outcome')!s:<5} {finding.get('check')}: {finding.get('message')}"
 
 
 def _measured(record: Record) -> Iterator[str]:

@@ -93,9 +93,11 @@ def records_of(content: bytes) -> tuple[Record, ...]:
 
 
 def moment(text: Any) -> datetime.datetime | None:
-    """A time of ISO 8601 in UTC, None where it is none; one without a zone is taken for UTC."""
+    """A time of ISO 8601 in UTC, None where it is none of our days; one without a zone is taken for UTC."""
     try:
         found = datetime.datetime.fromisoformat(text)
     except (TypeError, ValueError):
+        return None
+    if not 1970 < found.year < 9999:  # beyond, other zones and clocks know no such time
         return None
     return found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)

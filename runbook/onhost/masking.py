@@ -9,7 +9,8 @@ _WORDS = "TOKEN|KEY|APIKEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?"
 # A whole word of the name: HF_TOKEN is a secret, MAX_TOKENS and TOKENIZERS_PARALLELISM are not.
 _NAME = re.compile(rf"(?:^|_)(?:{_WORDS})(?:_|$)", re.IGNORECASE)
 _VALUE = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s;"']+)"""
-_ASSIGNMENT = re.compile(rf"\b([A-Za-z_][A-Za-z0-9_]*)=(?!=){_VALUE}")
+_ASSIGNED = re.compile(r"\b([A-Za-z_][A-Za-z0-9_]*)=(?!=)")
+_ITS_VALUE = re.compile(_VALUE)
 _OPTION = re.compile(rf"(--(?:[a-z0-9]+-)*(?:token|key|secret|password)[= ])\s*{_VALUE}", re.IGNORECASE)
 # The word after such an option is a secret: --api-key, --hf_token; a --tokenizer-path is none.
 _SECRET_OPTION = re.compile(
@@ -37,8 +38,18 @@ def mask(name: str, value: str) -> str:
 
 def mask_text(text: str) -> str:
     """A text with every secret assignment (`HF_TOKEN=…`) and option (`--api-key …`) masked."""
-    assigned = _ASSIGNMENT.sub(lambda found: f"{found[1]}={MASK}" if is_secret(found[1]) else found[0], text)
-    return _OPTION.sub(lambda found: f"{found[1]}{MASK}", assigned)
+    return _OPTION.sub(lambda found: f"{found[1]}{MASK}", _mask_assigned(text))
+
+
+def _mask_assigned(text: str) -> str:
+    """The values of secret names masked; another name's value is looked into: `Environment=HF_TOKEN=…`."""
+    kept, at = [], 0
+    for found in _ASSIGNED.finditer(text):
+        value = _ITS_VALUE.match(text, found.end()) if is_secret(found[1]) else None
+        if value is not None and found.start() >= at:
+            kept += [text[at : found.end()], MASK]
+            at = value.end()
+    return "".join([*kept, text[at:]])
 
 
 def mask_file(text: str) -> str:

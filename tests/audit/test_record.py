@@ -1,0 +1,114 @@
+"""Records as values: whatever stands in them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runbook import audit
+from runbook.audit import prose
+from runbook.audit.record import moment, parse, records_of
+from runbook.errors import UsageError
+from runbook.onhost.audit import canonical_line, linked, place
+from tests.audit.chains import VARIED, chain_of, record, three
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = st.sampled_from(
+    ["id", "host", "action", "outcome", "started", "ended", "operator", "tool", "facts", "plan", "files", "restarts",
+     "steps", "findings", "validations", "probes", "error", "reason", "signature", "release"]
+)  # fmt: skip
+
+
+@given(st.dictionaries(FIELDS, ANYTHING))
+def test_a_record_of_any_content_can_be_read_and_told(document: dict[str, Any]) -> None:
+    line = canonical_line(linked(document, place(b"")))
+    (found,) = records_of(line)
+    assert found.line + b"\n" == line
+    assert isinstance(found.started, datetime.datetime | None)
+    assert all(isinstance(text, str) for text in prose.lines(found))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"", b"garbage", b"[]", b"{}", b'{"seq":1}', b'{"seq":"1","hash":"a"}', b'{"seq":true,"hash":"a"}', b"\xff",
+     b"[" * 100_000],
+)  # fmt: skip
+def test_what_is_no_record_is_none(line: bytes) -> None:
+    assert parse(line) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("2026-11-30T03:51:11.000+00:00", "2026-11-30T03:51:11+00:00"),
+        ("2026-11-30T03:51:11+02:00", "2026-11-30T01:51:11+00:00"),
+        ("2026-11-30T03:51:11", "2026-11-30T03:51:11+00:00"),
+        ("yesterday", None),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("9999-12-31T23:59:59-12:00", None),
+        (None, None),
+        (12, None),
+    ],
+)
+def test_a_moment_is_in_utc_or_unknown(text: Any, want: str | None) -> None:
+    found = moment(text)
+    assert (found and found.isoformat()) == want
+
+
+# ------------------------------------------------------------------ finding one
+
+
+@pytest.fixture
+def mirrors(tmp_path: Path) -> Path:
+    (tmp_path / "gpu1.jsonl").write_bytes(three())
+    other = {"id": "20261130T09-x", "host": "gpu2", "started": "2026-11-30T09:00:00+00:00"}
+    (tmp_path / "gpu2.jsonl").write_bytes(chain_of([other, {**other, "id": "20261130T09-xy"}]))
+    (tmp_path / "gpu2.jsonl.20261130T080000.aside").write_bytes(chain_of([record(9)]))
+    return tmp_path
+
+
+def test_the_beginning_of_an_id_is_enough(mirrors: Path) -> None:
+    assert audit.find(mirrors, "20261130T035").id == VARIED["id"]
+
+
+def test_a_whole_id_is_meant_although_another_begins_with_it(mirrors: Path) -> None:
+    assert audit.find(mirrors, "20261130T09-x").id == "20261130T09-x"
+
+
+def test_an_ambiguous_beginning_lists_the_candidates(mirrors: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        audit.find(mirrors, "20261130T0")
+    assert "the beginning of 3 records" in str(refused.value)
+    assert f"{VARIED['id']}  gpu1 deploy" in str(refused.value)
+
+
+def test_a_host_narrows_the_search(mirrors: Path) -> None:
+    assert audit.find(mirrors, "20261130T0", ["gpu1"]).host == "gpu1"
+
+
+@pytest.mark.parametrize(("prefix", "hosts"), [("nope", ()), ("2026", ("gpu3",)), ("", ("gpu3",))])
+def test_no_such_record_is_refused(mirrors: Path, prefix: str, hosts: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="no audit record"):
+        audit.find(mirrors, prefix, hosts)
+
+
+def test_without_an_id_the_youngest_is_meant(mirrors: Path) -> None:
+    assert audit.find(mirrors).id == "20261130T09-xy"
+    assert audit.find(mirrors, hosts=["gpu1"]).id == VARIED["id"]
+
+
+def test_all_mirrors_are_read_in_order_of_time_and_nothing_set_aside(mirrors: Path) -> None:
+    found = audit.in_mirrors(mirrors)
+    assert len(found) == 5
+    assert [one.host for one in found][-3:] == ["gpu1", "gpu2", "gpu2"]
