@@ -112,8 +112,7 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
 
 def _described(found: Environment) -> ScriptEnvironment:
     launch, script = found.launch, found.script
-    own = launch.sites if launch else ()
-    names = dict.fromkeys((*found.placed, *(site.name for site in own)))
+    names = dict.fromkeys((*found.placed, *(site.name for site in found.own)))
     standings = {name: found.standing(name) for name in names}
     unreadable = {n: _where(s.doubt) for n, s in standings.items() if s.doubt and found.may_export(n)}
     hidden = list(obscurities.find(script.statements, posix=script.posix))
@@ -126,7 +125,7 @@ def _described(found: Environment) -> ScriptEnvironment:
     if found.wild:
         unreadable["*"] = _where(found.wild[-1].site)
     placed = [p.site for sites in found.placed.values() for p in sites if p.site.act in ("assign", "append")]
-    ordered = sorted((*placed, *own), key=lambda site: site.token)
+    ordered = sorted((*placed, *found.own), key=lambda site: site.token)
     return ScriptEnvironment(
         values={
             name: s.value

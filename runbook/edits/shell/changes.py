@@ -63,6 +63,8 @@ def reason(site: Site) -> str:
     """Why a place leaves us unsure or may not be rewritten, and what to do."""
     if site.wild:
         return f"{site.where} takes names from expansions; write each as export NAME=value"
+    if site.where == "another launch":
+        return f"{site.name} is not the same for the server launched here; make it so, or edit it by hand"
     if site.conditional:
         return f"{site.name} is set under {site.where}; move it to the top level, or edit it by hand"
     if site.fixed:

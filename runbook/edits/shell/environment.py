@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from runbook.edits.shell.script import Script
 
 
+_COMMANDS = re.compile(r"(?<![\w-])(?:env|sudo|bash|sh|eval|exec)(?![\w-])")
 _VALUES = ("assign", "append", "unset", "touch")
 
 
@@ -63,24 +64,40 @@ class Environment:
     wild: tuple[Placed, ...]
     nounset: bool
 
+    @property
+    def own(self) -> tuple[Site, ...]:
+        """The assignments that belong to launches themselves."""
+        launches = (self.launch, *self.launch.rivals) if self.launch else ()
+        return tuple(site for launch in launches for site in launch.sites)
+
     def sites(self, name: str) -> tuple[Placed, ...]:
         return self.placed.get(name, ())
 
     def names(self) -> frozenset[str]:
         """Every name the script touches up to the launch."""
-        own = self.launch.sites if self.launch else ()
-        return frozenset((*self.placed, *(site.name for site in own)))
+        return frozenset((*self.placed, *(site.name for site in self.own)))
 
     def may_export(self, name: str) -> bool:
         """Whether any place gives the variable the export attribute."""
-        own = self.launch.sites if self.launch else ()
         placed = any(place.site.exports for place in (*self.sites(name), *self.wild))
-        return placed or any(site.name == name for site in own)
+        return placed or any(site.name == name for site in self.own)
 
     def standing(self, name: str) -> Standing:
         """How the variable stands at the launch."""
         own = [site for site in self.launch.sites if site.name == name] if self.launch else []
-        return _at_launch(self.in_shell(name), self.launch, own, name)
+        standing = _at_launch(self.in_shell(name), self.launch, own, name)
+        for rival in self.launch.rivals if self.launch else ():
+            if standing.doubt is None and not standing.same(self._at_rival(rival, name)):
+                return _doubted(standing, _maybe(name, rival.line, "another launch", (0, 0)))
+        return standing
+
+    def _at_rival(self, rival: Launch, name: str) -> Standing:
+        """How the variable stands at an earlier launch of the same program."""
+        before = [
+            placed for placed in self._with_wild(name) if placed.index < rival.index or _is_late(placed)
+        ]
+        own = [site for site in rival.sites if site.name == name]
+        return _at_launch(self._folded(before), rival, own, name)
 
     def in_shell(self, name: str) -> Standing:
         """How the variable stands in the shell when it comes to the launch."""
@@ -109,7 +126,7 @@ class Environment:
 
 def read(script: Script) -> Environment:
     """The environment of a script."""
-    launch = find(script.statements)
+    launch = _with_variable(script, find(script.statements))
     last = launch.index if launch else len(script.statements)
     named: dict[str, list[Placed]] = {}
     wild: list[Placed] = []
@@ -121,6 +138,21 @@ def read(script: Script) -> Environment:
     )
 
 
+def _with_variable(script: Script, launch: Launch | None) -> Launch | None:
+    """The launch, unclear where its command is a variable that the script gives a command of its own like env."""
+    if launch is None or not launch.argv or launch.argv[0].text is not None:
+        return launch
+    names = set(re.findall(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)", launch.argv[0].raw))
+    texts = (
+        script.text(site.token)
+        for statement in script.statements
+        for site in statement.sites
+        if site.name in names
+    )
+    sets = any(_COMMANDS.search(text.partition("=")[2]) for text in texts)
+    return replace(launch, unclear=launch.argv[0].raw) if sets and not launch.unclear else launch
+
+
 def _placed(script: Script, launch: Launch | None, last: int) -> Iterator[Placed]:
     """Sites in the order they take effect: a function's come last, for it may be called anywhere."""
     later: list[Placed] = []
@@ -130,13 +162,20 @@ def _placed(script: Script, launch: Launch | None, last: int) -> Iterator[Placed
             allexport = statement.options.allexport
         hidden = statement.hidden if launch and index == last and launch.where else ()
         for site in (*statement.sites, *hidden):
+            if site.act == "local" and not (launch and launch.in_function):
+                continue
             placed = Placed(_exported(site) if allexport else site, index)
-            if site.where.startswith(FUNCTION) or site.lasting:
+            if _is_late(placed):
                 later.append(placed)
             else:
                 yield placed
     yield from later
     yield from _embedded(script, launch, last)
+
+
+def _is_late(placed: Placed) -> bool:
+    """Whether a place may act at any later time: in a function, or from a trap."""
+    return placed.site.where.startswith(FUNCTION) or placed.site.lasting
 
 
 def _exported(site: Site) -> Site:
@@ -159,7 +198,7 @@ def _embedded(script: Script, launch: Launch | None, last: int) -> Iterator[Plac
 
 
 def _maybe(name: str, line: int, where: str, spot: tuple[int, int]) -> Site:
-    return Site(name, "touch", line, where, spot, spot, owned=False, conditional=True)
+    return Site(name, "touch", line, where, spot, spot, exports=True, owned=False, conditional=True)
 
 
 def _doubted(standing: Standing, site: Site) -> Standing:
@@ -210,7 +249,7 @@ def _at_launch(shell: Standing, launch: Launch | None, own: list[Site], name: st
         doubt = replace(site, fixed=locked) if locked or site.conditional else None
         standing = Standing(True, site.value, True, True, doubt)
     told = re.search(rf"(?<![\w${{]){name}(?!\w)", launch.told)
-    if launch.unclear or told:
+    if standing.doubt is None and (launch.unclear or told):
         where = launch.unclear or "the text of another shell"
         return _doubted(standing, _maybe(name, launch.line, where, (0, 0)))
     return standing

@@ -38,7 +38,7 @@ def of_lines(
 def _anchors(found: Environment, not_before: int) -> Iterator[int]:
     """The statements new lines may follow, the best first."""
     script = found.script
-    launch = found.launch.index if found.launch else len(script.statements)
+    launch = found.launch.first if found.launch else len(script.statements)
     plain = _allexported(found)
     exports = [i for i, statement in enumerate(script.statements[:launch]) if statement.exports or i in plain]
     yield from (anchor for anchor in reversed(exports) if anchor > not_before)

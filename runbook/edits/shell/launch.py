@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from runbook.edits.shell.sites import past_builtin
 from runbook.edits.shell.traversal import BACKGROUND, FUNCTION
 from runbook.edits.shell.wrappers import Wrapping, unwrap
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from runbook.edits.shell.sites import Site
     from runbook.edits.shell.statements import Command, Statement
@@ -28,6 +30,12 @@ _TOOL_NAMES = """
 """
 _TOOLS = frozenset(_TOOL_NAMES.split())
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "eval"})
+# What they are given to run is text for a shell too
+_TELLING = _SHELLS | {"script", "su", "runuser"}
+# What they start has an environment of its own
+_ELSEWHERE = frozenset({"docker", "podman", "nerdctl", "kubectl", "ssh", "systemd-run", "su", "runuser"})
+_SETS = re.compile(r"(?:^|[\s;&|(\"'])(?:\.|source|eval|set|read|env -|exec -)\s")
+_ASSIGNS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SHALLOW = frozenset({"", BACKGROUND, "&&", "||", "a pipeline", "time"})
 
 
@@ -39,7 +47,7 @@ class Launch:
     Both are empty when the command is nested too deep to say. `sites` are its own prefix and env assignments in
     order; `cleared` says that what the script exported does not pass (`env -i`, `exec -c`, sudo); `dropped` are names
     given to `env -u`; `room` is the offset after env's last own word, where another assignment fits;
-    `told` is the text given to `bash -c`.
+    `told` is the text given to `bash -c`. `rivals` are earlier launches of the same program.
     """
 
     index: int
@@ -53,13 +61,41 @@ class Launch:
     room: int | None = None
     unclear: str = ""
     told: str = ""
+    rivals: tuple[Launch, ...] = ()
+    in_function: bool = False
+
+    @property
+    def first(self) -> int:
+        """The index of the statement before which everything must stand that concerns every server."""
+        return min((rival.index for rival in self.rivals), default=self.index)
 
 
 def find(statements: Sequence[Statement]) -> Launch | None:
     """The launch of a script: the first plain `exec COMMAND`, else the last command that is no everyday tool."""
+    found = _found(statements)
+    return found and replace(found, rivals=tuple(_rivals(statements, found)))
+
+
+def _rivals(statements: Sequence[Statement], found: Launch) -> Iterator[Launch]:
+    """Commands in the background before the launch that start the same program: servers too."""
+    for index, statement in enumerate(statements[: found.index]):
+        for command in statement.commands:
+            if command.where == BACKGROUND and not _is_tool(command):
+                other = _read(statements, index, command)
+                if _head(other.argv) == _head(found.argv):
+                    yield other
+
+
+def _head(argv: Sequence[Word]) -> tuple[str, ...]:
+    """The words that say which program it is: all before the first long option."""
+    return tuple(word.raw for word in itertools.takewhile(lambda word: not word.raw.startswith("--"), argv))
+
+
+def _found(statements: Sequence[Statement]) -> Launch | None:
     for index, statement in enumerate(statements):
         for command in statement.commands:
-            if command.where in _SHALLOW and command.words[0].text == "exec" and len(command.words) > 1:
+            words = command.words[past_builtin(command.words) :]
+            if command.where in _SHALLOW and words[0].text == "exec" and len(words) > 1:
                 return _read(statements, index, command)
     for index in range(len(statements) - 1, -1, -1):
         commands = [c for c in statements[index].commands if not c.where.startswith(FUNCTION)]
@@ -81,7 +117,14 @@ def _read(statements: Sequence[Statement], index: int, command: Command) -> Laun
     if where not in _SHALLOW:
         inner = [c for c in statements[index].commands if not c.where.startswith(FUNCTION)]
         sites, unclear = _inside(inner)
-        return Launch(index, words[0].line, where=where, sites=sites, unclear=unclear)
+        return Launch(
+            index,
+            words[0].line,
+            where=where,
+            sites=sites,
+            unclear=unclear,
+            in_function=where.startswith(FUNCTION),
+        )
     reading = Wrapping(sites=list(command.prefix))
     argv = words[unwrap(words, reading) :]
     called = argv[0].text if argv else None
@@ -99,11 +142,12 @@ def _read(statements: Sequence[Statement], index: int, command: Command) -> Laun
         words=words,
         argv=argv,
         sites=tuple(site.under(where) if where else site for site in reading.sites) + sites,
-        cleared=reading.cleared,
+        cleared=reading.cleared or _kept_back(argv),
         dropped=frozenset(reading.dropped),
         room=reading.room,
-        unclear=reading.unclear or unclear,
+        unclear=reading.unclear or unclear or _unclear(argv),
         told=_told(argv),
+        in_function=calls,
     )
 
 
@@ -120,8 +164,31 @@ def _inside(commands: Sequence[Command]) -> tuple[tuple[Site, ...], str]:
     return tuple(sites), unclear
 
 
+def _program(argv: Sequence[Word]) -> str:
+    return (argv[0].text or "").rpartition("/")[2] if argv else ""
+
+
+def _kept_back(argv: Sequence[Word]) -> str:
+    program = _program(argv)
+    return f"{program}, which hands no environment on" if program in _ELSEWHERE else ""
+
+
+def _unclear(argv: Sequence[Word]) -> str:
+    """Which words may set anything: another script, another shell's text, an env that a wrapper we do not know runs."""
+    program, told = _program(argv), _told(argv)
+    if program in _SHELLS - {"eval"} and not told:
+        return f"the script that {program} runs"
+    if program.endswith((".sh", ".bash")):
+        return f"{program}, a script too,"
+    if _SETS.search(told):
+        return f"the text given to {program}"
+    pairs = itertools.pairwise(word.raw for word in argv[1:])
+    hidden = next((a for a, b in pairs if a.rpartition("/")[2] == "env" and _ASSIGNS.match(b)), "")
+    return hidden or (argv[0].raw if argv and argv[0].raw.startswith("-") else "")
+
+
 def _told(argv: Sequence[Word]) -> str:
     """The text given to `bash -c` and its kind, which may set anything."""
-    shell = bool(argv) and (argv[0].text or "").rpartition("/")[2] in _SHELLS
-    given = any(re.match(r"-[A-Za-z]*c", word.raw) for word in argv[1:])
-    return " ".join(word.raw for word in argv[1:]) if shell and given else ""
+    program = _program(argv)
+    given = program == "eval" or any(re.match(r"-[A-Za-z]*c", word.raw) for word in argv[1:])
+    return " ".join(word.raw for word in argv[1:]) if program in _TELLING and given else ""

@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from runbook.edits.shell.traversal import BACKGROUND, SUBSHELL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runbook.edits.shell.statements import Command, Statement
+    from runbook.edits.shell.words import Word
 
 _WORDS = frozenset({"export", "declare", "typeset", "readonly", "set", "unset", "exec", "env", "source", "."})
+
+# What changes the environment, or starts something with another one
+_COMMANDS = _WORDS | {
+    "builtin",
+    "command",
+    "eval",
+    "local",
+    "read",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "printf",
+    "sudo",
+}
+_ASSIGNS = ("assign", "append", "touch")
+_DECLARED = (
+    "export",
+    "declare",
+    "typeset",
+    "readonly",
+    "a spelling",
+    "prefix",
+    "read",
+    "printf",
+    "mapfile",
+    "getopts",
+)
+_PLAIN = (SUBSHELL, BACKGROUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +57,7 @@ class Obscurity:
 
 def find(statements: Sequence[Statement], *, posix: bool) -> Iterator[Obscurity]:
     """The obscurities of a script. `posix`: it is run by sh, which expands aliases unasked."""
+    yield from _of_readonly(statements)
     for statement in statements:
         for name in statement.functions:
             if name in _WORDS:
@@ -34,8 +68,26 @@ def find(statements: Sequence[Statement], *, posix: bool) -> Iterator[Obscurity]
             yield from _of_command(command, posix)
 
 
+def _of_readonly(statements: Sequence[Statement]) -> Iterator[Obscurity]:
+    """Assignments to readonly names: bash goes on at the next line, whatever stood behind them."""
+    readonly: set[str] = set()
+    for statement in statements:
+        for site in statement.sites:
+            if site.name in readonly and site.act in _ASSIGNS and not site.where.startswith(_DECLARED):
+                what = f"{site.name} is readonly by now, and bash drops what stands behind this on its line"
+                yield Obscurity(site.line, f"{what}; take one of the two out")
+            if site.readonly:
+                readonly.add(site.name)
+
+
 def _of_command(command: Command, posix: bool) -> Iterator[Obscurity]:
     texts, line = [word.text or "" for word in command.words], command.words[0].line
+    vanishing = list(itertools.takewhile(_may_vanish, command.words))
+    if vanishing and len(vanishing) < len(texts) and texts[len(vanishing)] in _COMMANDS:
+        what = f"{vanishing[0].raw} may be empty, and {texts[len(vanishing)]} the command"
+        yield Obscurity(line, f"{what}; write the command out")
+    if texts[0] in ("set", "shopt"):
+        yield from _of_switch(command, line)
     if texts[0] == "shopt" and "expand_aliases" in texts and "-u" not in texts:
         yield Obscurity(
             line, "the script expands aliases, so that its words may mean others; write functions instead"
@@ -44,7 +96,30 @@ def _of_command(command: Command, posix: bool) -> Iterator[Obscurity]:
         yield Obscurity(
             line, "sh expands this alias, so that its words may mean others; write a function instead"
         )
-    if texts[0] == "set" and ("keyword" in texts or any(t.startswith("-") and "k" in t for t in texts[1:])):
-        yield Obscurity(line, "set -k makes assignments of arguments; take it out")
     if texts[0] == "eval" and any(word.text is None for word in command.words):
         yield Obscurity(line, "eval runs text that only a run knows", fatal=False)
+
+
+def _may_vanish(word: Word) -> bool:
+    """Whether a word expands to nothing where what it expands is empty."""
+    return word.text is None and not word.raw.startswith('"')
+
+
+def _of_switch(command: Command, line: int) -> Iterator[Obscurity]:
+    """Options of the shell that change what assignments are, and those that may or may not be switched on."""
+    words = list(itertools.takewhile(lambda word: word.text != "--", command.words))
+    texts = [word.text or "" for word in words]
+    if texts[0] == "shopt" and not any(re.match(r"-[a-z]*o", text) for text in texts):
+        return
+    letters = {letter for text in texts[1:] if re.match(r"[-+][a-z]", text) for letter in text[1:]}
+    if "keyword" in texts or "k" in letters:
+        yield Obscurity(line, "set -k makes assignments of arguments; take it out")
+    if "posix" in texts:
+        yield Obscurity(line, "posix mode keeps assignments before some commands; take it out")
+    if any(map(_may_vanish, words)):
+        yield Obscurity(line, "only a run can tell which options are set here; write them out")
+    exports = "allexport" in texts or "a" in letters
+    if exports and (texts[0] == "shopt" or (not command.where.startswith(_PLAIN) and command.where)):
+        yield Obscurity(
+            line, f"set -a stands under {command.where or texts[0]}; move it to the top level as `set -a`"
+        )

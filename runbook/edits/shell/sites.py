@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     from runbook.edits.shell.parser import Node
     from runbook.edits.shell.words import Span, Word
 
-Act = Literal["assign", "append", "export", "unexport", "unset", "touch"]
+Act = Literal["assign", "append", "export", "unexport", "unset", "touch", "local"]
 DECLARATIONS = frozenset({"export", "declare", "typeset", "readonly", "local"})
+_ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[.*\]\Z", re.DOTALL)
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=)(.*)\Z", re.DOTALL)
+_ASSIGNED = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)\+?=")
+_NAMES = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)")
 _TRAPS = frozenset({"DEBUG", "ERR", "RETURN"})
 _WRITERS = frozenset({"read", "mapfile", "readarray", "getopts", "printf", "wait", "let"})
 
@@ -26,7 +30,8 @@ _WRITERS = frozenset({"read", "mapfile", "readarray", "getopts", "printf", "wait
 class Site:
     """One name at one place. Spans are byte offsets into the script.
 
-    `act` says what happens to the variable (touch: it gets a value nobody can read off the text), `exports` whether
+    `act` says what happens to the variable (touch: it gets a value nobody can read off the text; local: only what its
+    function starts sees it), `exports` whether
     the place also gives it the export attribute, `value` the literal text or None. `where` is export, declare,
     assignment, set -a, prefix, env, or the construct the place stands under. `owned` places may be rewritten;
     `conditional` ones may or may not run; after `fixed` ones (readonly, `declare -i`)
@@ -46,6 +51,7 @@ class Site:
     conditional: bool = False
     fixed: bool = False
     lasting: bool = False
+    readonly: bool = False
 
     @property
     def wild(self) -> bool:
@@ -72,16 +78,16 @@ def of_declaration(source: bytes, command: Node) -> tuple[Site, ...]:
     variant = command["Variant"]["Value"]
     arguments = command.get("Args", ())
     flags = [text for argument in arguments if (text := _option(source, argument))]
-    options = _options(variant, flags)
-    if options.functions or variant in ("local", "nameref"):
+    leading = list(itertools.takewhile(lambda argument: _option(source, argument), arguments))
+    options = _options(variant, [text for argument in leading if (text := _option(source, argument))])
+    if options.functions or variant == "nameref":
         return ()
+    rest = arguments[len(leading) :]
+    if variant == "local":
+        return tuple(_local(argument) for argument in rest if argument.get("Name"))
     if variant != "export" and any("n" in flag for flag in flags if flag.startswith("-")):
-        return tuple(_referred(source, argument) for argument in arguments if not _option(source, argument))
-    return tuple(
-        _declared(source, argument, variant, options)
-        for argument in arguments
-        if not _option(source, argument)
-    )
+        return tuple(_referred(source, argument) for argument in rest)
+    return tuple(_declared(source, argument, variant, options) for argument in rest)
 
 
 def of_assignments(source: bytes, assigns: Sequence[Node], *, where: str, exports: bool) -> tuple[Site, ...]:
@@ -99,11 +105,7 @@ def of_prefixed(command: Word, prefix: Sequence[Site]) -> tuple[Site, ...]:
 
 def of_words(words: Sequence[Word]) -> tuple[Site, ...]:
     """The sites of a command given as words: unset, quoted or `builtin` declarations, and builtins that write."""
-    plain = 0
-    while (
-        words[plain].text in ("builtin", "command") and plain + 1 < len(words) and not _flag(words[plain + 1])
-    ):
-        plain += 1
+    plain = past_builtin(words)
     command, arguments = words[plain], words[plain + 1 :]
     if command.text == "unset":
         return tuple(_unset(arguments, owned=not plain))
@@ -114,6 +116,17 @@ def of_words(words: Sequence[Word]) -> tuple[Site, ...]:
     if command.text == "eval" or (command.text == "trap" and any(word.text in _TRAPS for word in arguments)):
         return tuple(_evaluated(command.text, arguments))
     return ()
+
+
+def past_builtin(words: Sequence[Word]) -> int:
+    """The position of the command after `builtin` and `command [-p]`, which change nothing about it."""
+    at = 0
+    while words[at].text in ("builtin", "command") and at + 1 < len(words):
+        after = at + 2 if words[at + 1].text in ("-p", "--") else at + 1
+        if after >= len(words) or _flag(words[after]):
+            break
+        at = after
+    return at
 
 
 def _flag(word: Word) -> bool:
@@ -135,7 +148,7 @@ def _options(variant: str, flags: Sequence[str]) -> _Options:
     return _Options(
         exports=(export and "n" not in on) or (not export and "x" in on),
         unexports=(export and "n" in on) or (not export and "x" in off),
-        functions=any(letter in on for letter in "fFp"),
+        functions=any(letter in on for letter in ("fF" if variant in ("export", "readonly") else "fFp")),
         transforms=not export and any(letter in on for letter in "aAilucn"),
         readonly=variant == "readonly" or (not export and "r" in on),
     )
@@ -149,6 +162,21 @@ def _declared(source: bytes, argument: Node, variant: str, options: _Options) ->
         return _mentioned(argument, where, options)
     rewritten = options.transforms or options.unexports
     return _assigned(source, argument, where, options, expands=b"{", act="touch" if rewritten else None)
+
+
+def _local(argument: Node) -> Site:
+    """`local K=1`: as long as its function runs, what the function starts gets this value of an exported name."""
+    token = span(argument)
+    return Site(
+        argument["Name"]["Value"],
+        "local",
+        line(argument),
+        "local",
+        token,
+        token,
+        owned=False,
+        conditional=True,
+    )
 
 
 def _referred(source: bytes, argument: Node) -> Site:
@@ -182,6 +210,7 @@ def _mentioned(argument: Node, where: str, options: _Options) -> Site:
         (end(name), token[1]),
         exports=options.exports,
         fixed=options.readonly or options.transforms,
+        readonly=options.readonly,
     )
 
 
@@ -233,6 +262,7 @@ def _assigned(
         exports=options.exports,
         owned=act is None and measured,
         fixed=options.readonly or options.transforms,
+        readonly=options.readonly,
     )
 
 
@@ -240,18 +270,22 @@ def _unset(arguments: Sequence[Word], *, owned: bool) -> Iterator[Site]:
     if any(_flag(word) and ("f" in word.raw or "n" in word.raw) for word in arguments):
         return
     for word in arguments:
-        if not _flag(word) and (word.text is None or NAME.match(word.text)):
+        element = _ELEMENT.match(word.text or "")
+        if element:
+            yield Site(element[1], "touch", word.line, "an array", word.span, word.span, owned=False)
+        elif not _flag(word) and (word.text is None or NAME.match(word.text)):
             ours = owned and word.raw == word.text
             yield Site(word.text or "", "unset", word.line, "unset", word.span, word.span, owned=ours)
 
 
 def _spelt(first: Word, variant: str, arguments: Sequence[Word]) -> Iterator[Site]:
     """`builtin export K=0`, `"export" K=0`: read, but not ours to rewrite."""
-    options = _options(variant, [word.text or "" for word in arguments if _flag(word)])
+    leading = list(itertools.takewhile(_flag, arguments))
+    options = _options(variant, [word.text or "" for word in leading])
     where = f"a spelling of {variant} ({first.raw})"
-    for word in arguments:
-        if not _flag(word):
-            yield replace(_naked(word, where, options), fixed=options.readonly)
+    for word in arguments[len(leading) :]:
+        if word.text != "--":
+            yield replace(_naked(word, where, options), fixed=options.readonly, readonly=options.readonly)
 
 
 def _written(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
@@ -265,14 +299,18 @@ def _written(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
             continue
         if name is None and (option or position == len(arguments) - 1):
             yield Site("", "touch", word.line, command, word.span, word.span, owned=False)
-        elif name and NAME.match(name):
-            yield Site(name, "touch", word.line, command, word.span, word.span, owned=False)
+        element = _ELEMENT.match(name or "")
+        if name and (element or NAME.match(name)):
+            named_ = element[1] if element else name
+            yield Site(named_, "touch", word.line, command, word.span, word.span, owned=False)
 
 
 def _evaluated(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
     """Variables that text run by eval or a trap assigns, as far as it can be seen."""
+    # what is unset by name stands without a sign
+    pattern = _NAMES if any("unset" in word.raw for word in arguments) else _ASSIGNED
     for word in arguments:
-        for found in re.finditer(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)\+?=", word.raw):
+        for found in pattern.finditer(word.raw):
             yield Site(
                 found[1],
                 "touch",

@@ -103,7 +103,7 @@ def _note_parameter(found: Survey, node: Node) -> None:
         return
     found.mentions.add(name)
     if operator in (":=", "="):
-        found.writes.add(name)
+        found.writes.add("" if node.get("Excl") else name)
     if operator not in _DEFAULTING:
         found.reads.add(name)
 

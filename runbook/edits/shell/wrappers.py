@@ -27,8 +27,18 @@ _WRAPPERS = {
     "stdbuf": ("-i -o -e --input --output --error", 0),
     "timeout": ("-k -s --kill-after --signal", 1),
     "env": ("-u --unset -C --chdir", 0),
+    "builtin": ("", 0),
+    "flock": ("-w -E --timeout --conflict-exit-code", 1),
+    "prlimit": ("", 0),
+    "setarch": ("", 0),
+    "setpriv": ("", 0),
+    "unshare": ("", 0),
+    "tini": ("-p -e", 0),
+    "dumb-init": ("-r --rewrite", 0),
     "sudo": ("-u -g -p -C -D -R -T -h --user --group", 0),
 }
+# A variable that holds the command by its name, and so no assignment
+_PROGRAM = re.compile(r"(?i)py|bin|exe|cmd|command|prog|server")
 
 
 @dataclass(slots=True)
@@ -52,10 +62,18 @@ def unwrap(words: Sequence[Word], reading: Wrapping) -> int:
         after = _skip_options(words, at, name, reading)
         if name == "env":
             after = _read_env(words, after, reading)
-        elif name == "sudo" and not reading.cleared:
-            reading.cleared = "sudo, which resets the environment"
+        elif name == "sudo":
+            _note_sudo(words[at + 1 : after + 1], reading)
         at = after
     return at
+
+
+def _note_sudo(words: Sequence[Word], reading: Wrapping) -> None:
+    """Without -E and assignments of its own sudo hands nothing on; with them its policy decides."""
+    if any(re.match(r"-[A-Za-z]*E|--preserve-env|[A-Za-z_][A-Za-z0-9_]*=", word.raw) for word in words):
+        reading.unclear = "sudo with an environment of its own"
+    elif not reading.cleared:
+        reading.cleared = "sudo, which resets the environment"
 
 
 def _skip_options(words: Sequence[Word], at: int, name: str, reading: Wrapping) -> int:
@@ -83,7 +101,7 @@ def _note_option(name: str, option: str, argument: str | None, reading: Wrapping
         _drop(reading, argument)
     elif option.startswith(("-u", "--unset=")):
         _drop(reading, re.sub(r"^(-u|--unset=)", "", option))
-    elif not option.startswith(("-C", "--chdir", "-v", "--debug", "-0", "--null")):
+    elif not re.fullmatch(r"-[v0]+|-C.*|--chdir.*|--debug|--null", option, re.DOTALL):
         reading.unclear = f"env {option}"
 
 
@@ -117,7 +135,7 @@ def _read_env(words: Sequence[Word], at: int, reading: Wrapping) -> int:
 def _may_assign(words: Sequence[Word], at: int) -> bool:
     """Whether a dynamic word after env may be assignments instead of the command."""
     word = words[at]
-    if word.text is not None or re.fullmatch(r'"[^@*]*"', word.raw):
+    if word.text is not None or (re.fullmatch(r'"[^@*]*"', word.raw) and _PROGRAM.search(word.raw)):
         return False
     followed = at + 1 < len(words) and (words[at + 1].text or "").startswith("-")
     return not followed or "[@]" in word.raw or "[*]" in word.raw
