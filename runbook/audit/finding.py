@@ -9,17 +9,28 @@ from runbook.audit.record import Record, records
 from runbook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 _LONG_AGO = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 
 
 def in_mirrors(directory: Path, hosts: Sequence[str] = ()) -> tuple[Record, ...]:
-    """Every record of the mirrors in a directory (of these hosts alone where any are named), oldest first."""
+    """Every record of the mirrors in a directory (of these hosts alone where any are named), oldest first.
+
+    Those of one host stay in the order of its chain.
+    """
     paths = [directory / f"{host}.jsonl" for host in hosts] or sorted(directory.glob("*.jsonl"))
-    found = (record for path in paths for record in records(path))
-    return tuple(sorted(found, key=lambda record: record.started or _LONG_AGO))
+    timed = (pair for path in paths for pair in _timed(records(path)))
+    return tuple(record for _, record in sorted(timed, key=lambda pair: pair[0]))
+
+
+def _timed(chain: Sequence[Record]) -> Iterator[tuple[datetime.datetime, Record]]:
+    """Records with a time that never falls: a crash is recorded late, and a clock may have been set back."""
+    latest = _LONG_AGO
+    for record in chain:
+        latest = max(latest, record.started or _LONG_AGO)
+        yield latest, record
 
 
 def find(directory: Path, prefix: str = "", hosts: Sequence[str] = ()) -> Record:
