@@ -253,12 +253,14 @@ class FakeHost:
 
     def _files_write(self, changes: list[dict[str, Any]]) -> dict[str, Any]:
         for change in changes:
-            there = self.files.get(change["path"])
-            if (None if there is None else hashlib.sha256(there).hexdigest()) != change["before"]:
+            if self._digest(change["path"]) != change["before"]:
                 raise FileChangedError(change["path"])
         for change in changes:
             self._put(change["path"], None if change["b64"] is None else base64.b64decode(change["b64"]))
-        return {}
+        return {change["path"]: self._digest(change["path"]) for change in changes}
+
+    def _digest(self, path: str) -> str | None:
+        return hashlib.sha256(self.files[path]).hexdigest() if path in self.files else None
 
     def _put(self, path: str, content: bytes | None) -> None:
         self.ctimes[path] = self.clock.now

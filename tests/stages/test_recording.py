@@ -1,0 +1,196 @@
+"""The audit record of real rollouts on a host in memory: complete, without secrets, and found out when touched."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from runbook import rollout
+from runbook.audit.chain import first_defect
+from runbook.audit.record import Record, records_of
+from runbook.audit.signing import SigningError
+from runbook.calling import TellingWire
+from runbook.errors import HelperError, LinkLostError
+from runbook.options import Options
+from runbook.stages import recording, servers
+from tests.building import DECODE, host
+from tests.fakehost import FakeHost, RunningUnit
+from tests.test_rollout import VALIDATIONS, a_host, corrupt, work_on
+
+TOOL = {"version": "1", "revision": "abc", "dirty": False}
+INFO = {
+    "version": "0.5.23",
+    "tp_size": 8,
+    "api_key": "sesame",
+    "server_args": {"attention_backend": "flashmla", "nothing": None},
+    "internal_states": [{"running": 3}],
+}
+
+
+def wired(fake: FakeHost, **fields: Any) -> Any:
+    """Work whose calls are told, as the command line's are."""
+    work = work_on(fake, tool=TOOL, reason="the race", **fields)
+    return dataclasses.replace(work, wire=TellingWire(fake, work.run.tell, fake.clock))  # type: ignore[arg-type]
+
+
+def deployed(fake: FakeHost, **fields: Any) -> Record:
+    rollout.deploy(wired(fake, **fields), Options())
+    return records_of(fake.chain)[-1]
+
+
+@pytest.fixture(scope="module")
+def found() -> Record:
+    """The record of a deploy that passed; one of its servers tells of itself."""
+    pages = {"http://127.0.0.1:30000/server_info": json.dumps(INFO).encode()}
+    return deployed(a_host(pages=pages))
+
+
+def test_a_record_says_who_why_when_and_with_what(found: Record) -> None:
+    document = found.document
+    assert (found.action, found.outcome, document["exit_code"]) == ("deploy", "pass", 0)
+    assert document["operator"] == {"user": "ann", "host": "laptop"}
+    assert (document["reason"], document["tool"]) == ("the race", TOOL)
+    assert found.started is not None
+    assert found.ended is not None
+    assert found.ended > found.started
+
+
+def test_a_record_says_on_what_machine(found: Record) -> None:
+    facts = found.table("facts")
+    assert (facts["kernel"], facts["gpus"], facts["checkout"]) == ("Linux 6.1", [], None)
+
+
+def test_a_record_says_which_servers_ran_and_masks_their_keys(found: Record) -> None:
+    told = found.table("facts")["servers"]
+    assert told["prefill"]["version"] == "0.5.23"
+    assert told["prefill"]["arguments"] == {"api_key": "***", "attention_backend": "flashmla", "tp_size": 8}
+    assert "tells nothing of itself" in told["decode"]["error"]
+
+
+def test_a_record_tells_each_files_hash_before_and_after(found: Record) -> None:
+    files = {row["path"]: row for row in found.rows("files")}
+    assert DECODE in files
+    assert all(len(row["before"]) == len(row["after"]) == 64 for row in files.values())
+    assert all(row["before"] != row["after"] for row in files.values())
+
+
+def test_a_record_tells_each_restart_with_both_processes(found: Record) -> None:
+    restarts = found.rows("restarts")
+    assert [row["unit"] for row in restarts] == ["prefill.service", "decode.service"]
+    assert all(0 < row["before"] < row["after"] for row in restarts)
+
+
+def test_a_record_tells_each_probe_with_its_attempts(found: Record) -> None:
+    probes = [
+        (row["check"], row["evidence"]["attempts"], row["evidence"]["of"]) for row in found.rows("probes")
+    ]
+    assert probes.count(("health", 1, 3)) >= 4
+    assert ("ready", 1, 3) in probes
+
+
+def test_a_record_tells_each_call_and_step_with_its_time(found: Record) -> None:
+    calls = [row["call"] for row in found.rows("calls")]
+    assert calls.index("files_write") < calls.index("unit_restart") < calls.index("job_start")
+    assert all(row["at_s"] >= 0 and row["error"] is None for row in found.rows("calls"))
+    starts = [row["at_s"] for row in found.rows("steps")]
+    assert starts == sorted(starts)
+    assert found.document["verdict"] == "proven"
+
+
+def test_every_byte_of_it_counts(found: Record) -> None:
+    line = found.line + b"\n"
+    assert first_defect(line) is None
+    for at in range(len(line)):
+        assert first_defect(line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :]) is not None, at
+
+
+# ------------------------------------------------------------------ other ends
+
+
+def test_a_rollout_that_went_back_tells_both_writes_and_the_failed_verdict() -> None:
+    found = deployed(a_host(load=corrupt))
+    first, second = (row for row in found.rows("files") if row["path"] == DECODE)
+    assert (first["before"], first["after"]) == (second["after"], second["before"])
+    assert (found.outcome, found.document["verdict"]) == ("fail", "failed")
+    assert found.document["rolled_back_to"]
+
+
+def test_a_unit_that_crashed_is_told_with_the_process_it_started() -> None:
+    def crash(unit: RunningUnit) -> None:
+        unit.active = "failed"
+
+    found = deployed(a_host(behave=crash))
+    assert found.rows("restarts")[0]["after"] is None
+    assert found.rows("probes")[0]["outcome"] == "fail"
+
+
+def test_the_endpoints_key_is_nowhere_in_the_record() -> None:
+    pages = {"http://127.0.0.1:30000/server_info": b'{"version": "sk-secret-key"}'}
+    found = deployed(a_host(pages=pages), api_key="sk-secret-key")
+    assert b"sk-secret-key" not in found.line
+
+
+def test_a_host_that_cannot_say_what_it_is_is_deployed_all_the_same() -> None:
+    class Dumb(FakeHost):
+        def _machine(self, checkout: str | None = None) -> dict[str, Any]:
+            raise HelperError("machine: no such thing")
+
+    found = deployed(Dumb(host=host(validations=VALIDATIONS), load=a_host().load))
+    assert found.table("facts")["error"] == "machine: no such thing"
+    assert found.outcome == "pass"
+
+
+def test_over_a_lost_link_no_server_is_asked() -> None:
+    assert not recording._may_ask(LinkLostError("gone"))
+    assert not recording._may_ask(KeyboardInterrupt())
+    assert recording._may_ask(None)
+
+
+def test_the_source_checkout_is_asked_for_by_its_path() -> None:
+    class Asked(FakeHost):
+        def _machine(self, checkout: str | None = None) -> dict[str, Any]:
+            return {"checkout": {"path": checkout, "revision": "abc", "dirty": True, "error": None}}
+
+    fake = Asked(host=host(validations=VALIDATIONS, checkout="/root/sglang"), load=a_host().load)
+    assert deployed(fake).table("facts")["checkout"]["path"] == "/root/sglang"
+
+
+def test_a_signed_record_carries_a_signature_over_its_place() -> None:
+    signed: list[dict[str, Any]] = []
+
+    def sign(content: bytes) -> str:
+        signed.append(json.loads(content))
+        return "signature"
+
+    found = deployed(a_host(), sign=sign)
+    assert found.document["signature"] == "signature"
+    assert (signed[-1]["seq"], signed[-1]["prev"]) == (found.seq, found.document["prev"])
+
+
+def test_a_key_that_will_not_sign_leaves_an_unsigned_record_and_says_so() -> None:
+    def refuse(content: bytes) -> str:
+        raise SigningError("the agent is gone")
+
+    told: list[Any] = []
+    found = deployed(a_host(), sign=refuse, listeners=[told.append])
+    assert "signature" not in found.document
+    assert any("the agent is gone; the record is appended unsigned" in str(event) for event in told)
+
+
+# ------------------------------------------------------------------ what servers say
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"null", b"<html>", b"[" * 100_000, b"\xff"], ids=["empty", "list", "null", "page", "deep", "bytes"]
+)  # fmt: skip
+def test_what_is_no_server_info_tells_nothing(body: bytes) -> None:
+    assert servers.parse(body) == {}
+
+
+def test_what_a_server_tells_is_bounded() -> None:
+    told = servers.parse(json.dumps({f"n{number}": "x" * 9_000 for number in range(2_000)}).encode())
+    assert len(told["arguments"]) == 500
+    assert max(map(len, told["arguments"].values())) == 300
