@@ -13,28 +13,25 @@ LIMIT = 60
 
 @dataclass
 class Course:
-    """Samples of a run's counts by outcome; `clock` returns seconds.
+    """Samples of a run's counts by outcome; `clock` returns seconds, `began` is what it returned when the run began.
 
     When there are more than LIMIT every other one goes and half as many are taken from then on, so that they stay
     spread evenly over a run of any length. The last is always kept.
     """
 
     clock: Callable[[], float]
+    began: float
     _kept: list[dict[str, Any]] = field(default_factory=list)
     _last: dict[str, Any] | None = None
     _every: int = 1
     _told: int = 0
-    _began: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._began = self.clock()
 
     def add(self, fields: Mapping[str, Any]) -> None:
         """Take a sample of a progress that counts; any other is passed over."""
         counts = fields.get("counts")
         if not isinstance(counts, dict):
             return
-        at_s = round(self.clock() - self._began, 1)
+        at_s = round(self.clock() - self.began, 1)
         self._last = {"at_s": at_s, "ended": int(fields.get("ended") or 0), "counts": dict(counts)}
         if self._told % self._every == 0:
             self._kept.append(self._last)

@@ -109,6 +109,7 @@ class Run:
         self.steps: list[StepEnded] = []
         self.findings: list[Finding] = []
         self.courses: dict[str, Course] = {}
+        self._step_began = 0.0
         self.deeds = Deeds(clock)
         self.probes: list[Finding] = []
 
@@ -118,7 +119,7 @@ class Run:
         elif isinstance(event, Found):
             self.findings.append(event.finding)
         elif isinstance(event, Progress) and "counts" in event.fields:
-            self.courses.setdefault(event.step, Course(self._clock)).add(event.fields)
+            self.courses.setdefault(event.step, Course(self._clock, self._step_began)).add(event.fields)
         elif isinstance(event, Called):
             self.deeds.add(event)
         for listener in self._listeners:
@@ -144,7 +145,7 @@ class Run:
         """A named stage. It ends with the outcome the body left, with error when the body raises."""
         self._checkpoint()
         self.tell(StepStarted(name, budget_s))
-        started = self._clock()
+        started = self._step_began = self._clock()
         step = Step(name, self.tell, lambda: self._clock() - started)
         try:
             yield step

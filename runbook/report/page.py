@@ -1,0 +1,80 @@
+"""The page: a record's sections laid into the template."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runbook.ending import way_back
+from runbook.report import curves, sections
+from runbook.report.reading import rows, table, text
+from runbook.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jinja2 import Template
+
+TEMPLATE = "page.html.j2"
+
+
+def render(record: Mapping[str, Any], *, chain: str | None = None) -> str:
+    """The whole page as text."""
+    return _template().render(context(record, chain))
+
+
+def context(record: Mapping[str, Any], chain: str | None) -> dict[str, Any]:
+    """What the template is given: plain values, and drawings, which are the only markup among them."""
+    plan = table(record, "plan")
+    return {
+        "heading": sections.heading(record),
+        "outcome": sections.outcome_of(record.get("outcome")),
+        "summary": sections.summary(record),
+        "back": _back(record),
+        "troubles": sections.troubles(record),
+        "timeline": sections.timeline(record),
+        "done": sections.is_done(record),
+        "notes": sections.notes(record),
+        "diffs": [(text(change.get("path")), sections.diff(change)) for change in rows(plan, "changes")],
+        "restarts": sections.restarts(record),
+        "files": sections.files(record),
+        "flags": sections.flags(record),
+        "validations": sections.validations(record),
+        "evidence": sections.evidence(record),
+        "comparison": sections.comparison(record),
+        "probes": sections.probes(record),
+        "environment": sections.environment(record),
+        "calls": sections.calls(record),
+        "chain": sections.chain(record, chain),
+        **drawings(record),
+    }
+
+
+def drawings(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The curves, none without matplotlib."""
+    if not curves.available():
+        return {"drawn": False, "courses": [], "curves": []}
+    found = [(text(run.get("name")), curves.of_course(run)) for run in rows(record, "validations")]
+    return {
+        "drawn": True,
+        "courses": [(name, svg) for name, svg in found if svg],
+        "curves": curves.of_bench(table(record, "bench")),
+    }
+
+
+def _back(record: Mapping[str, Any]) -> str:
+    """The command that undoes a deploy that stands."""
+    stands = record.get("action") == "deploy" and record.get("release") and not record.get("rolled_back_to")
+    changed = rows(table(record, "plan"), "changes")
+    if not (stands and changed):
+        return ""
+    return way_back({"host": text(record.get("host")), "parent": text(record.get("parent"))})
+
+
+def _template() -> Template:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("runbook.report", "."), autoescape=True, undefined=jinja2.StrictUndefined,
+        finalize=lambda value: clean(value) if type(value) is str else value, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    return environment.get_template(TEMPLATE)

@@ -1,0 +1,59 @@
+"""Reading a record that may be anything: an older one, one of another tool, one that somebody touched."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runbook.text import clean
+
+LONGEST_TEXT = 20_000
+MOST_ROWS = 400
+
+
+def text(value: Any) -> str:
+    """A value as clean text, bounded; empty for null."""
+    if value is None:
+        return ""
+    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return clean(shown[:LONGEST_TEXT])
+
+
+def table(record: Any, key: str) -> Mapping[str, Any]:
+    """The mapping that stands under a key, empty where there is none."""
+    found = record.get(key) if isinstance(record, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def items(record: Any, key: str) -> list[Any]:
+    """The list that stands under a key, bounded; empty where there is none."""
+    found = record.get(key) if isinstance(record, Mapping) else None
+    listed = isinstance(found, Sequence) and not isinstance(found, str | bytes)
+    return list(found)[:MOST_ROWS] if listed and found is not None else []
+
+
+def rows(record: Any, key: str) -> list[Mapping[str, Any]]:
+    """The mappings of such a list."""
+    return [row for row in items(record, key) if isinstance(row, Mapping)]
+
+
+def number(value: Any) -> float | None:
+    """A finite number, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e300 else None
+
+
+def numbers(record: Any, key: str) -> list[float]:
+    return [found for value in items(record, key) if (found := number(value)) is not None]
+
+
+def moment(value: Any) -> datetime.datetime | None:
+    """A moment with its offset, in UTC; None for anything else."""
+    try:
+        found = datetime.datetime.fromisoformat(value)
+        return found.astimezone(datetime.UTC) if found.tzinfo else None
+    except (TypeError, ValueError, OverflowError):
+        return None

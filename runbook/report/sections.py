@@ -1,0 +1,356 @@
+"""What a page shows of a record, section by section, as plain values; nothing is escaped here, all of it is text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runbook.report import figures
+from runbook.report.reading import items, moment, number, rows, table, text
+from runbook.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Fact = tuple[str, str]
+OUTCOMES = {outcome.value for outcome in Outcome}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A step on the timeline: where it begins and how wide it is, in percent of the whole."""
+
+    name: str
+    outcome: str
+    at: str
+    took: str
+    detail: str
+    left: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a diff; `kind` is add, del, hunk, file or empty."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table; `outcome` colours it, and is empty where nothing was judged."""
+
+    cells: tuple[str, ...]
+    outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A finding that is no pass, its journal and the rest of its evidence as indented JSON."""
+
+    check: str
+    outcome: str
+    message: str
+    journal: str
+    evidence: str
+
+
+def outcome_of(value: Any) -> str:
+    """One of the four outcomes; anything else is an error, since it was written by nobody we know."""
+    return value if value in OUTCOMES else Outcome.ERROR.value
+
+
+def heading(record: Mapping[str, Any]) -> str:
+    back = f", rolled back to {text(record.get('rolled_back_to'))}" if record.get("rolled_back_to") else ""
+    return f"{text(record.get('action'))} {text(record.get('host'))}{back}"
+
+
+def summary(record: Mapping[str, Any]) -> list[Fact]:
+    """Who, when, why, and what it came to; empty facts are left out."""
+    told = [
+        ("rollout", text(record.get("id") or record.get("rollout"))),
+        ("began", _when(record.get("started"))),
+        ("took", _took(record)),
+        ("by", operator(record)),
+        ("reason", text(record.get("reason") or table(record, "operator").get("reason"))),
+        ("exit code", text(record.get("exit_code"))),
+        ("release", _release(record)),
+        ("came from", text(record.get("parent"))),
+        ("on the command line", _overrides(record)),
+        ("error", text(record.get("error"))),
+    ]
+    return [(name, value) for name, value in told if value]
+
+
+def _release(record: Mapping[str, Any]) -> str:
+    verdict = text(record.get("verdict"))
+    release = text(record.get("release"))
+    return f"{release} ({verdict})" if release and verdict else release
+
+
+def _when(value: Any) -> str:
+    found = moment(value)
+    return f"{found:%Y-%m-%d %H:%M:%S} UTC" if found else text(value)
+
+
+def _took(record: Mapping[str, Any]) -> str:
+    began, ended = moment(record.get("started")), moment(record.get("ended"))
+    return figures.seconds((ended - began).total_seconds()) if began and ended else ""
+
+
+def operator(record: Mapping[str, Any]) -> str:
+    """`ann@laptop`, or who an interrupted rollout said it was of."""
+    who = table(record, "operator")
+    return text(who.get("who")) or "@".join(text(who[key]) for key in ("user", "host") if who.get(key))
+
+
+def _overrides(record: Mapping[str, Any]) -> str:
+    said = table(record, "overrides")
+    return ", ".join(
+        f"{text(name)} {'absent' if value is None else f'= {text(value)}'}" for name, value in said.items()
+    )
+
+
+def troubles(record: Mapping[str, Any]) -> list[Trouble]:
+    """The findings that did not pass, and those that pass with a warning."""
+    return [_trouble(row) for row in rows(record, "findings") if _matters(row)]
+
+
+def _matters(row: Mapping[str, Any]) -> bool:
+    return row.get("outcome") != Outcome.PASS.value or table(row, "evidence").get("severity") == "warn"
+
+
+def _trouble(row: Mapping[str, Any]) -> Trouble:
+    evidence = dict(table(row, "evidence"))
+    journal = text(evidence.pop("journal", ""))
+    rest = json.dumps(evidence, indent=1, ensure_ascii=False, default=str) if evidence else ""
+    return Trouble(
+        text(row.get("check")), outcome_of(row.get("outcome")), text(row.get("message")), journal, text(rest)
+    )
+
+
+def timeline(record: Mapping[str, Any]) -> list[Bar]:
+    """The steps in order; records without beginnings are laid end to end."""
+    steps = rows(record, "steps")
+    begins = _begins(steps)
+    whole = max((at + _lasted(step) for at, step in zip(begins, steps, strict=True)), default=0.0) or 1.0
+    return [_bar(step, at, whole) for step, at in zip(steps, begins, strict=True)]
+
+
+def _begins(steps: list[Mapping[str, Any]]) -> list[float]:
+    begins: list[float] = []
+    end = 0.0
+    for step in steps:
+        at = number(step.get("at_s"))
+        begins.append(max(at, 0.0) if at is not None else end)
+        end = begins[-1] + _lasted(step)
+    return begins
+
+
+def _lasted(step: Mapping[str, Any]) -> float:
+    return max(number(step.get("duration_s")) or 0.0, 0.0)
+
+
+def _bar(step: Mapping[str, Any], at: float, whole: float) -> Bar:
+    lasted = _lasted(step)
+    left = min(100 * at / whole, 99.5)
+    return Bar(
+        name=text(step.get("name")),
+        outcome=outcome_of(step.get("outcome")),
+        at=figures.seconds(at),
+        took=figures.seconds(lasted),
+        detail=text(step.get("detail")),
+        left=round(left, 3),
+        width=round(min(max(100 * lasted / whole, 0.5), 100 - left), 3),
+    )
+
+
+def diff(change: Mapping[str, Any]) -> list[Line]:
+    return [Line(_kind(line), line) for line in text(change.get("diff")).splitlines()]
+
+
+def _kind(line: str) -> str:
+    starts = (("---", "file"), ("+++", "file"), ("@@", "hunk"), ("+", "add"), ("-", "del"))
+    return next((kind for start, kind in starts if line.startswith(start)), "")
+
+
+def is_done(record: Mapping[str, Any]) -> bool:
+    """Whether the plan was carried out; verify and plan only say what a deploy would do."""
+    return record.get("action") not in ("plan", "verify")
+
+
+def restarts(record: Mapping[str, Any]) -> list[Row]:
+    """Units that were restarted: why, and the MainPID before and after; without that what was planned."""
+    planned = {text(row.get("unit")): text(row.get("why")) for row in rows(table(record, "plan"), "restarts")}
+    done = rows(record, "restarts")
+    if not (done and is_done(record)):
+        return [Row((unit, why, "", "")) for unit, why in planned.items()]
+    return [_restarted(row, planned) for row in done]
+
+
+def _restarted(row: Mapping[str, Any], planned: dict[str, str]) -> Row:
+    """A unit restarts once as planned; what restarts again does so on the way back."""
+    unit = text(row.get("unit"))
+    why = planned.pop(unit, "on the way back")
+    return Row((unit, text(row.get("why")) or why, text(row.get("before")), text(row.get("after"))))
+
+
+def files(record: Mapping[str, Any]) -> list[Row]:
+    """Files that were written: the SHA-256 of their bytes before and after."""
+    return [
+        Row((text(row.get("path")), text(row.get("before")) or "absent", text(row.get("after")) or "absent"))
+        for row in rows(record, "files")
+    ]
+
+
+def flags(record: Mapping[str, Any]) -> list[Row]:
+    """Flag, unit, wanted, file, running, why, owner."""
+    return [_flag(row) for row in rows(record, "flags")]
+
+
+def _flag(row: Mapping[str, Any]) -> Row:
+    unknown = row.get("evidence") == "unknown"
+    values = [
+        text("absent" if row.get(key) is None else row[key]) or "empty"
+        for key in ("wanted", "file", "running")
+    ]
+    if unknown:
+        values[2] = "unknown"
+    names = (text(row.get("flag")), text(row.get("unit")))
+    return Row(
+        (*names, *values, text(row.get("why")), text(row.get("owner"))), outcome_of(row.get("outcome"))
+    )
+
+
+def validations(record: Mapping[str, Any]) -> list[Row]:
+    """Name, sessions, corrupt, bound, counts, wall, and what it came to."""
+    return [_validation(run) for run in rows(record, "validations")]
+
+
+def _validation(run: Mapping[str, Any]) -> Row:
+    counts = ", ".join(f"{text(end)} {text(count)}" for end, count in table(run, "counts").items())
+    finished = run.get("finished", run.get("sessions"))
+    asked = f"{text(run.get('sessions'))} × {text(run.get('rounds')) or '?'}"
+    corrupt = f"{text(run.get('corrupt'))} of {text(finished)}"
+    bound = figures.percent(run.get("upper_95"))
+    name = text(run.get("name"))
+    outcome = outcome_of(run.get("outcome"))
+    return Row((name, asked, corrupt, bound, counts, figures.seconds(run.get("wall_s")), outcome), outcome)
+
+
+def comparison(record: Mapping[str, Any]) -> list[Row]:
+    """Concurrency, both rates, ratio, its bounds, the least loss that shows, verdict."""
+    return [_compared(row) for row in rows(table(table(record, "bench"), "comparison"), "rows")]
+
+
+_VERDICTS = {"no regression": "pass", "regression": "fail", "inconclusive": "inconclusive"}
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    """A run without a regression says how great a one it may have missed."""
+    low = number(row.get("low"))
+    if row.get("verdict") != "no regression" or low is None:
+        return text(row.get("verdict"))
+    return f"no regression beyond {max(0.0, 1 - low):.1%}"
+
+
+def _compared(row: Mapping[str, Any]) -> Row:
+    low, high = figures.plain(row.get("low"), 3), figures.plain(row.get("high"), 3)
+    verdict, why = _verdict(row), text(row.get("why"))
+    return Row(
+        (
+            text(row.get("concurrency")) if row.get("concurrency") else "no limit",
+            figures.plain(row.get("baseline_tok_s")),
+            figures.plain(row.get("current_tok_s")),
+            figures.plain(row.get("ratio"), 3),
+            "-" if "-" in (low, high) else f"{low} to {high}",
+            figures.percent(row.get("detectable"), 1),
+            f"{verdict}: {why}" if why else verdict,
+        ),
+        _VERDICTS.get(text(row.get("verdict")), ""),
+    )
+
+
+def probes(record: Mapping[str, Any]) -> list[Row]:
+    return [
+        Row((text(row.get("check")), text(row.get("message"))), outcome_of(row.get("outcome")))
+        for row in rows(record, "probes")
+    ]
+
+
+def calls(record: Mapping[str, Any]) -> list[Row]:
+    """Call, what it was about, how often in a row, when, how long, and its error or exit."""
+    return [_call(row) for row in rows(record, "calls")]
+
+
+def _call(row: Mapping[str, Any]) -> Row:
+    ended = text(row.get("error")) or text(row.get("exit"))
+    times = text(row.get("times")) or "1"
+    spent = (figures.seconds(row.get("at_s")), figures.seconds(row.get("duration_s")))
+    return Row(
+        (text(row.get("call")), text(row.get("about")), times, *spent, ended),
+        "fail" if row.get("error") else "",
+    )
+
+
+def environment(record: Mapping[str, Any]) -> list[Fact]:
+    """The host, its GPUs, the servers' versions and arguments, the source checkout, and the tool."""
+    facts = table(record, "facts")
+    host = [
+        (name, text(facts[name]))
+        for name in ("hostname", "kernel", "machine", "python", "user")
+        if facts.get(name)
+    ]
+    gpus = [("GPU", _gpu(gpu)) for gpu in rows(facts, "gpus")]
+    servers = [(f"server {text(role)}", _server(found)) for role, found in table(facts, "servers").items()]
+    checkout = [("checkout", text(facts["checkout"]))] if facts.get("checkout") else []
+    tool = [
+        (
+            "runbook",
+            ", ".join(f"{text(key)} {text(value)}" for key, value in table(record, "tool").items() if value),
+        )
+    ]
+    who = [
+        (f"operator's {text(key)}", text(value)) for key, value in table(record, "operator").items() if value
+    ]
+    return [fact for fact in (*host, *gpus, *servers, *checkout, *tool, *who) if fact[1]]
+
+
+def _gpu(gpu: Mapping[str, Any]) -> str:
+    known = (text(gpu.get(key)) for key in ("index", "name", "driver"))
+    return " ".join(part for part in known if part)
+
+
+def _server(found: Any) -> str:
+    if not isinstance(found, dict):
+        return text(found)
+    arguments = " ".join(f"{text(name)}={text(value)}" for name, value in table(found, "arguments").items())
+    return f"{text(found.get('version'))} {arguments}".strip()
+
+
+def chain(record: Mapping[str, Any], verified: str | None) -> list[Fact]:
+    """Where the record stands in its host's chain, and what was found when that was verified."""
+    told = [
+        ("place", f"#{text(record.get('seq'))}" if record.get("seq") else ""),
+        ("hash", text(record.get("hash"))),
+        ("before it", text(record.get("prev"))),
+        ("signed", "yes" if record.get("signature") else "no"),
+        ("recorded by", text(record.get("recorded_by"))),
+        ("verified", verified or "not for this report; `./invoke audit.verify` does it"),
+    ]
+    return [(name, text(value)) for name, value in told if value]
+
+
+def evidence(record: Mapping[str, Any]) -> list[tuple[str, list[Trouble]]]:
+    """What each validation itself saw: its findings with their evidence, by its name."""
+    found = [
+        (text(run.get("name")), [_trouble(row) for row in rows(run, "findings")])
+        for run in rows(record, "validations")
+    ]
+    return [(name, seen) for name, seen in found if seen]
+
+
+def notes(record: Mapping[str, Any]) -> list[str]:
+    return [text(note) for note in items(table(record, "plan"), "notes")]
