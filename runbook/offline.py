@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import adopting, app, edits, endpoint, endpointbench, inventory
+from runbook import adopting, app, audit, edits, endpoint, endpointbench, inventory
 from runbook.errors import EditRefusedError, RunbookError, UsageError
 from runbook.events import Run
 from runbook.model import Change
@@ -135,6 +135,8 @@ def lab_up(directory: Path, *, reset: bool) -> int:
     except RunbookError as error:
         view.say(str(error))
         return error.exit_code
+    if reset:  # its chain begins anew, and nobody's history was lost
+        audit.forget(audit.directory(directory), app.LAB)
     view.say(f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on 127.0.0.1:{state.ports['router']}")
     return 0
 

@@ -1,4 +1,4 @@
-"""What `systemctl` and `journalctl` of the lab run: hand the command line to the daemon, print what comes back.
+"""What `systemctl`, `journalctl` and `logger` of the lab run: hand the command line to the daemon, print what comes back.
 
 Run as `python -I -S client.py CONTROL TOOL ARG…`; standard library only, and little of it, so that it starts fast.
 """

@@ -1,4 +1,4 @@
-"""The socket through which the lab's `systemctl` and `journalctl` reach the unit manager."""
+"""The socket through which the lab's `systemctl`, `journalctl` and `logger` reach the unit manager."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from runbook.lab.systemd import journalctl, systemctl
+from runbook.lab.systemd import journalctl, logger, systemctl
 from runbook.lab.systemd.answer import Answer
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ async def answer(units: Units, journal: Journal, words: list[str]) -> Answer:
         return await systemctl.answer(units, journal, argv)
     if tool == "journalctl":
         return journalctl.answer(journal, argv)
+    if tool == "logger":
+        return logger.answer(journal, argv)
     return Answer(err=f"{tool}: the lab has no such tool\n", code=127)
 
 

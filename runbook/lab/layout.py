@@ -52,7 +52,7 @@ def files(lab: LabState) -> Iterator[Laid]:
         yield Laid(script, render(f"serve_dsv4_{role}.sh.j2", lab, script), 0o755)
         unit = f"sglang-dsv4-{role}.service"
         yield Laid(paths.units / unit, render(f"units/{unit}.j2", lab, script), 0o644)
-    for tool in ("systemctl", "journalctl"):
+    for tool in ("systemctl", "journalctl", "logger"):
         yield Laid(paths.bin / tool, _tool(lab, tool), 0o755)
 
 

@@ -30,13 +30,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Which records: of `units` (all where empty), the last `lines`, since `since_us`, matching `grep`."""
+    """Which records: of `units` (all where empty), the last `lines`, since `since_us`, matching `grep`, by `identifier`."""
 
     units: tuple[str, ...] = ()
     lines: int | None = None
     since_us: int = 0
     until_us: int | None = None
     grep: str | None = None
+    identifier: str | None = None
 
 
 class Journal:
@@ -84,6 +85,7 @@ def _wanted(record: Record, query: Query, pattern: re.Pattern[str] | None) -> bo
         record.us >= query.since_us
         and (query.until_us is None or record.us <= query.until_us)
         and (pattern is None or pattern.search(record.text) is not None)
+        and query.identifier in (None, record.source.partition("[")[0])
     )
 
 

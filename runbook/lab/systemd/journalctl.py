@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import getopt
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from runbook.lab.systemd.journal import Journal, Query, parse_when, render
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SHORT = "u:n:o:S:U:g:qexab"
+_SHORT = "u:n:o:S:U:g:t:qexab"
 _LONG = [
     "unit=",
     "lines=",
@@ -21,6 +22,7 @@ _LONG = [
     "since=",
     "until=",
     "grep=",
+    "identifier=",
     "no-pager",
     "quiet",
     "no-hostname",
@@ -28,7 +30,15 @@ _LONG = [
     "all",
     "utc",
 ]
-_NAMES = {"-u": "unit", "-n": "lines", "-o": "output", "-S": "since", "-U": "until", "-g": "grep"}
+_NAMES = {
+    "-u": "unit",
+    "-n": "lines",
+    "-o": "output",
+    "-S": "since",
+    "-U": "until",
+    "-g": "grep",
+    "-t": "identifier",
+}
 _STYLES = {"short", "short-iso", "short-precise", "short-iso-precise", "cat"}
 
 
@@ -54,8 +64,9 @@ def parse(argv: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
         pairs, words = getopt.gnu_getopt(list(argv), _SHORT, _LONG)
     except getopt.GetoptError as error:
         raise ValueError(f"journalctl: {error.msg}") from error
-    if words:
-        raise ValueError(f"Failed to add match '{words[0]}': Invalid argument")
+    # All of the lab runs as one user, so a match for that user is no restriction.
+    if strange := [word for word in words if word != f"_UID={os.getuid()}"]:
+        raise ValueError(f"Failed to add match '{strange[0]}': Invalid argument")
     options = [(_NAMES.get(name, name.lstrip("-")), value) for name, value in pairs]
     units = (value if "." in value else f"{value}.service" for name, value in options if name == "unit")
     return dict(options), tuple(units)
@@ -71,4 +82,5 @@ def query_of(options: dict[str, str], units: tuple[str, ...]) -> Query:
         parse_when(options["since"], now) if "since" in options else 0,
         parse_when(options["until"], now) if "until" in options else None,
         options.get("grep"),
+        options.get("identifier"),
     )

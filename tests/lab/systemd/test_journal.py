@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import datetime
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from runbook.lab.systemd import journalctl
+from runbook.lab.systemd import journalctl, logger
+from runbook.lab.systemd.answer import Answer
 from runbook.lab.systemd.journal import Journal, Query, Record, parse_when, render
 
 if TYPE_CHECKING:
@@ -118,6 +120,14 @@ def test_journalctl_answers(journal: Journal, argv: list[str], out: str, code: i
     assert (said.out, said.err, said.code) == (out, "", code)
 
 
+def test_what_logger_says_is_found_by_its_tag(journal: Journal) -> None:
+    assert logger.answer(journal, ["-t", "audit", "--", "-n", "of  old"]) == Answer()
+    asked = ["--identifier=audit", f"_UID={os.getuid()}", "-o", "cat"]
+    assert journalctl.answer(journal, asked) == Answer("-n of  old\n")
+    assert journalctl.answer(journal, ["-t", "sh", "-n", "1", "-o", "cat"]) == Answer("boom\n")
+    assert logger.answer(journal, ["--journald"]).code == 1
+
+
 @pytest.mark.parametrize(
     ("argv", "err"),
     [
@@ -127,6 +137,7 @@ def test_journalctl_answers(journal: Journal, argv: list[str], out: str, code: i
         (["--since", "whenever"], "whenever"),
         (["--grep", "("], "missing )"),
         (["_PID=1"], "Failed to add match"),
+        ([f"_UID={os.getuid() + 1}"], "Failed to add match"),
     ],
 )
 def test_journalctl_refuses_what_it_does_not_know(journal: Journal, argv: list[str], err: str) -> None:
