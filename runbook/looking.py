@@ -32,6 +32,7 @@ def status(work: Work, options: Options) -> Story:
         story.release = seen.current
         from runbook.stages import standing  # here, since only this page pays for it
 
+        _remark(work, seen)
         story.extra["status"] = standing.status(work, seen)
         work.run.show("status", story.extra["status"])
     return story
@@ -45,9 +46,17 @@ def list_releases(work: Work, options: Options) -> Story:
         story.release = seen.current
         from runbook import releases
 
+        _remark(work, seen)
         story.extra["releases"] = releases.table(seen)
         work.run.show("releases", story.extra["releases"])
     return story
+
+
+def _remark(work: Work, seen: Observation) -> None:
+    from runbook import releases
+
+    for remark in releases.remarks(seen):
+        work.run.note(remark)
 
 
 def logs(work: Work, options: Options) -> Story:

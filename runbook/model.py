@@ -319,6 +319,7 @@ class Observation:
 
     `files` are those we may edit, `feeds` what else gives the units their environment, with secrets masked. `manager`
     is the environment systemd's manager hands to every unit, as far as we asked; `manager_error` says why it is not known.
+    `damaged` names what lies among the releases and cannot be read as one.
     """
 
     facts: Mapping[str, Any]
@@ -335,6 +336,7 @@ class Observation:
     feeds: Mapping[str, FileState] = field(default_factory=dict)
     manager: Mapping[str, str] = field(default_factory=dict)
     manager_error: str | None = None
+    damaged: tuple[str, ...] = ()
 
 
 # ------------------------------------------------------------------ what we would change

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import datetime
 from typing import TYPE_CHECKING, Any
 
 from runbook.model import FileRecord, FileState, Observation, Processes, Release, UnitState
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 
     from runbook.model import Host
     from runbook.ssh import Wire
+
+_RECORD = ("path", "sha256", "mode", "uid", "gid", "link")
+# What a listing tells of a validation.
+_RUN = {"name", "corrupt", "sessions", "upper_95"}
 
 
 def observe(wire: Wire, host: Host, also: Sequence[str] = ()) -> Observation:
@@ -37,11 +42,12 @@ def read_file(wire: Wire, host: Host, path: str) -> FileState:
 def parse(answer: Mapping[str, Any]) -> Observation:
     """The helper's answer (docs/architecture.md, "The wire") as an Observation."""
     state, disk = answer["state"], answer["disk"]
+    releases, damaged = _releases(state)
     return Observation(
         facts=answer["facts"],
         files={path: _file(path, found) for path, found in answer["files"].items()},
         units={name: _unit(name, found) for name, found in answer["units"].items()},
-        releases=tuple(release(manifest) for manifest in state["releases"]),
+        releases=releases,
         current=state["current"],
         inflight=state["inflight"],
         lock_holder=state["lock"],
@@ -52,7 +58,19 @@ def parse(answer: Mapping[str, Any]) -> Observation:
         feeds={path: _file(path, found) for path, found in answer["feeds"].items()},
         manager=answer["manager"]["environ"],
         manager_error=answer["manager"]["error"],
+        damaged=damaged,
     )
+
+
+def _releases(state: Mapping[str, Any]) -> tuple[tuple[Release, ...], tuple[str, ...]]:
+    """The releases that can be read, and the names of what cannot: one damaged release must not hide the others."""
+    whole, damaged = [], [str(name) for name in state.get("damaged") or ()]
+    for manifest in state["releases"]:
+        try:
+            whole.append(release(manifest))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            damaged.append(str(manifest.get("id")))
+    return tuple(whole), tuple(damaged)
 
 
 def _file(path: str, found: Mapping[str, Any]) -> FileState:
@@ -82,16 +100,23 @@ def _unit(name: str, found: Mapping[str, Any]) -> UnitState:
 
 
 def release(manifest: Mapping[str, Any]) -> Release:
-    """A release's manifest as a value."""
+    """A release's manifest as a value. What a later version added is left out; what is missing or no figure is an error."""
+    datetime.datetime.fromisoformat(manifest["created"])
+    runs = [run for run in manifest.get("validations") or () if run.keys() >= _RUN]
+    bench = manifest.get("bench")
     return Release(
         id=manifest["id"],
         created=manifest["created"],
         parent=manifest.get("parent"),
         verdict=manifest["verdict"],
-        files=tuple(FileRecord(**record) for record in manifest["files"]),
-        flags=manifest.get("flags") or {},
+        files=tuple(_record(record) for record in manifest["files"]),
+        flags={role: dict(environment) for role, environment in (manifest.get("flags") or {}).items()},
         rollout=manifest.get("rollout") or "",
-        validations=tuple(manifest.get("validations") or ()),
-        bench=manifest.get("bench"),
-        engine=manifest.get("engine") or {},
+        validations=tuple(runs),
+        bench=None if bench is None else {**bench},
+        engine={**(manifest.get("engine") or {})},
     )
+
+
+def _record(record: Mapping[str, Any]) -> FileRecord:
+    return FileRecord(**{name: record[name] for name in _RECORD if name in record})

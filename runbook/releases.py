@@ -73,13 +73,27 @@ def records(files: Mapping[str, FileState], changes: Sequence[Change] = ()) -> t
 
 
 def current(seen: Observation) -> Release | None:
-    """The release the host says it is at."""
-    return find(seen, seen.current) if seen.current else None
+    """The release the host says it is at; None where it says none, or one that is gone or damaged (see `remarks`)."""
+    return next((release for release in seen.releases if release.id == seen.current), None)
+
+
+def remarks(seen: Observation) -> list[str]:
+    """What is wrong with the releases on the host, for people."""
+    damaged = ", ".join(seen.damaged)
+    said = (
+        [f"among the releases lies what is none, or damaged: {damaged}; it is left alone"] if damaged else []
+    )
+    if seen.current and current(seen) is None:
+        said.append(
+            f"release {seen.current} should be current, but is gone or damaged: the next deploy saves what is there"
+        )
+    return said
 
 
 def find(seen: Observation, release_id: str) -> Release:
     """The release of an id or of a unique beginning of one; raises ReleaseError."""
     found = [release for release in seen.releases if release.id.startswith(release_id)]
+    found = [release for release in found if release.id == release_id] or found
     if len(found) != 1:
         known = ", ".join(release.id for release in seen.releases) or "none"
         what = "is not unique" if found else "does not exist"
@@ -109,9 +123,14 @@ def rollback_target(seen: Observation, to: str | None) -> Release:
     if to:
         return find(seen, to)
     interrupted = (seen.inflight or {}).get("parent")
-    if interrupted:
+    if isinstance(interrupted, str):
         return find(seen, interrupted)
     here = current(seen)
+    if here is None and seen.current:
+        raise ReleaseError(
+            f"release {seen.current}, the current one, is gone or damaged, and with it what came before it; "
+            f"--to names another: {', '.join(release.id for release in seen.releases) or 'there is none'}"
+        )
     if here is None:
         raise ReleaseError(
             "no release on this host yet: nothing was deployed from here, so there is nothing to return to"

@@ -111,3 +111,23 @@ def test_files_edited_since_a_release_are_named() -> None:
 def test_the_age_of_a_release_is_told_in_its_largest_unit(seconds: int, says: str) -> None:
     made = release("a", OLD)
     assert releases.age(made, datetime.datetime.fromisoformat(made.created).timestamp() + seconds) == says
+
+
+def test_a_current_release_that_is_gone_is_none_and_is_remarked() -> None:
+    seen = observation(releases=(release("a", OLD),), current="b")
+    assert releases.current(seen) is None
+    assert ["release b should be current" in remark for remark in releases.remarks(seen)] == [True]
+    with pytest.raises(
+        ReleaseError, match=r"release b, the current one, is gone or damaged.*--to names another: a"
+    ):
+        releases.rollback_target(seen, None)
+    assert releases.rollback_target(seen, "a").id == "a"
+
+
+def test_an_id_counts_more_than_the_beginning_of_another() -> None:
+    seen = observation(releases=(release("a", OLD), release("ab", OLD)), current="a")
+    assert releases.find(seen, "a").id == "a"
+
+
+def test_an_interrupted_rollout_that_names_no_release_says_nothing_of_the_way_back() -> None:
+    assert releases.rollback_target(chain(inflight={"parent": 7}), None).id == "a"

@@ -22,6 +22,7 @@ def release_prune(session: Session, state: str, keep: int) -> dict[str, list[str
     removed = surplus(releases.manifests(state), keep, releases.current(state), back_to)
     for release in removed:
         releases.release_remove(session, state=state, id=release)
+    releases.sweep(state)
     return {"removed": removed}
 
 

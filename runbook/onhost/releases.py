@@ -15,21 +15,27 @@ from runbook.onhost.calls import Refusal, reading, writing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Optional
 
     from runbook.onhost.session import Session
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
+_PASSING = (".new", ".gone")  # a release being made, being removed
 
 
 def summary(state: str) -> dict[str, Any]:
-    """Current release, manifests in order of creation, the rollout in flight, the lock's holder; empty without a state."""
+    """Current release, manifests in order of creation, the rollout in flight, the lock's holder; empty without a state.
+
+    `damaged` names what lies among the releases and is none: a copy under another name, a manifest cut short.
+    """
     if not directory.exists(state):
-        return {"current": None, "releases": [], "inflight": None, "lock": None}
+        return {"current": None, "releases": [], "damaged": [], "inflight": None, "lock": None}
+    known, left = manifests(state), directory.read_json(os.path.join(state, "inflight.json"))
     return {
         "current": current(state),
-        "releases": manifests(state),
-        "inflight": directory.read_json(os.path.join(state, "inflight.json")),
+        "releases": known,
+        "damaged": sorted(_names(state) - {one["id"] for one in known}),
+        "inflight": left if isinstance(left, dict) else None,
         "lock": lock.holder(state),
     }
 
@@ -42,25 +48,53 @@ def current(state: str) -> str | None:
 
 def manifests(state: str) -> list[dict[str, Any]]:
     """Every whole release's manifest, oldest first."""
+    found = [manifest for name in _names(state) if (manifest := _manifest(state, name)) is not None]
+    return sorted(found, key=lambda one: (one["created"], one["id"]))
+
+
+def _names(state: str) -> set[str]:
+    """What lies among the releases; what a crash left of one being made or removed does not count."""
     root = os.path.join(state, "releases")
     names = os.listdir(root) if os.path.isdir(root) else []
-    found = (
-        directory.read_json(os.path.join(root, name, "manifest.json"))
-        for name in names
-        if _ID.fullmatch(name)
-    )
-    return sorted(
-        (one for one in found if isinstance(one, dict)),
-        key=lambda one: (one.get("created", ""), one.get("id", "")),
+    return {name for name in names if _ID.fullmatch(name) and not name.endswith(_PASSING)}
+
+
+def _manifest(state: str, release: str) -> Optional[dict[str, Any]]:
+    """A release's manifest; None where it is damaged or another release's: a copy by hand is not a release more."""
+    found = directory.read_json(os.path.join(_path(state, release), "manifest.json"))
+    whole = isinstance(found, dict) and found.get("id") == release and _is_whole(found)
+    return found if whole else None
+
+
+def _is_whole(manifest: Mapping[str, Any]) -> bool:
+    records = manifest.get("files")
+    return (
+        isinstance(manifest.get("created"), str)
+        and isinstance(records, list)
+        and all(isinstance(record, dict) and {"path", "sha256"} <= record.keys() for record in records)
     )
 
 
 def home(state: str, release: str) -> str:
-    """A release's directory; Refusal `missing` where there is none of that name."""
+    """A release's directory; Refusal `missing` where there is none of that name, or a damaged one."""
     path = _path(state, release)
-    if not os.path.isfile(os.path.join(path, "manifest.json")):
+    if not os.path.isdir(path):
         raise Refusal("missing", f"no release {release} in {state}", {"id": release})
+    if _manifest(state, release) is None:
+        raise Refusal(
+            "missing", f"release {release} in {state} is damaged: its manifest is none", {"id": release}
+        )
     return path
+
+
+def sweep(state: str) -> None:
+    """Remove what a crash left of releases being made or removed; for whoever holds the lock."""
+    import shutil
+
+    root = os.path.join(state, "releases")
+    for name in os.listdir(root) if os.path.isdir(root) else []:
+        if name.endswith(_PASSING):
+            shutil.rmtree(os.path.join(root, name), ignore_errors=True)
 
 
 def _path(state: str, release: str) -> str:

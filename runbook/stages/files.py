@@ -28,6 +28,8 @@ def secure(work: Work, seen: Observation, engine: Mapping[str, Any] | None = Non
     here = releases.current(seen)
     if here is not None and releases.holds(here, seen.files) and not releases.edited_since(seen, here):
         return here
+    for remark in releases.remarks(seen):
+        work.run.note(remark)
     with work.run.step("save what is there") as step:
         release = _save(
             work,

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,7 +161,13 @@ def test_what_is_in_flight_is_kept_until_it_is_settled(writing: InProcessWire, s
 
 
 def test_without_a_state_there_is_nothing(writing: InProcessWire, state: str) -> None:
-    assert summary(writing, state) == {"current": None, "releases": [], "inflight": None, "lock": None}
+    assert summary(writing, state) == {
+        "current": None,
+        "releases": [],
+        "damaged": [],
+        "inflight": None,
+        "lock": None,
+    }
     assert not Path(state).exists()
 
 
@@ -233,3 +240,71 @@ def test_restore_sh_run_twice_changes_nothing_more(
     first = restored(state, name, tmp_path / "bare")
     assert restored(state, name, tmp_path / "bare").stdout == first.stdout
     assert sorted(path.name for path in files["odd"].parent.iterdir()) == sorted(["decode.sh", "real", ODD])
+
+
+def names(wire: InProcessWire, state: str) -> list[str]:
+    return [one["id"] for one in summary(wire, state)["releases"]]
+
+
+def test_a_copy_under_another_name_is_no_second_release(
+    writing: InProcessWire, state: str, files: dict[str, Path]
+) -> None:
+    save(writing, state, files, id="r1")
+    shutil.copytree(Path(state, "releases", "r1"), Path(state, "releases", "r1.bak"))
+    assert names(writing, state) == ["r1"]
+    assert summary(writing, state)["damaged"] == ["r1.bak"]
+
+
+@pytest.mark.parametrize("left", ["r2.new", "r2.gone"])
+def test_what_a_crash_left_is_no_release_and_goes_with_the_next_pruning(
+    writing: InProcessWire, state: str, files: dict[str, Path], left: str
+) -> None:
+    save(writing, state, files, id="r1")
+    shutil.copytree(Path(state, "releases", "r1"), Path(state, "releases", left))
+    assert names(writing, state) == ["r1"]
+    assert summary(writing, state)["damaged"] == []
+    writing.call("release_prune", state=state, keep=5)
+    assert [path.name for path in Path(state, "releases").iterdir()] == ["r1"]
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        b"",
+        b"\xff\xfe",
+        b"[]",
+        b"{}",
+        b'{"id": "r1"}',
+        b'{"id": 1, "created": "2026", "files": []}',
+        b'{"id": "r1", "created": 5, "files": []}',
+        b'{"id": "r1", "created": "2026", "files": null}',
+        b'{"id": "r1", "created": "2026", "files": [{}]}',
+        None,
+    ],
+)
+def test_a_damaged_release_is_named_and_hides_no_other(
+    writing: InProcessWire, state: str, files: dict[str, Path], manifest: bytes | None
+) -> None:
+    save(writing, state, files, id="r1")
+    save(writing, state, files, id="r2")
+    path = Path(state, "releases", "r1", "manifest.json")
+    path.unlink()
+    if manifest is None:
+        path.mkdir()
+    else:
+        path.write_bytes(manifest)
+    assert names(writing, state) == ["r2"]
+    assert summary(writing, state)["damaged"] == ["r1"]
+    with pytest.raises(MissingOnHostError, match=r"release r1 in .* is damaged"):
+        writing.call("release_read", state=state, id="r1")
+    with pytest.raises(MissingOnHostError, match=r"release r1 in .* is damaged"):
+        writing.call("release_update", state=state, id="r1", fields={"verdict": "failed"})
+
+
+@pytest.mark.parametrize("content", [b"[]", b"\xff", b"5"])
+def test_what_is_no_book_of_a_rollout_counts_as_none(
+    writing: InProcessWire, state: str, files: dict[str, Path], content: bytes
+) -> None:
+    save(writing, state, files, id="r1")
+    Path(state, "inflight.json").write_bytes(content)
+    assert summary(writing, state)["inflight"] is None
