@@ -547,8 +547,44 @@ def test(c: Context, all: bool = False, args: str = "") -> None:
     raise Exit(code=development.test(heavy=all, args=args))
 
 
+@task(
+    auto_shortflags=False,
+    iterable=["host"],
+    help=_of_audit("host", "fetch", "json", "accept-new")
+    | {
+        "id": "a record's id, or its beginning; may stand without --id right behind `report`",
+        "open": "open the page in a browser",
+        "format": "html (default) or markdown",
+        "output": "where to write it; default: .runbook/reports/, and stdout for Markdown",
+    },
+)
+def report(
+    c: Context,
+    id: str = "",
+    host: list[str] | None = None,
+    fetch: bool = False,
+    open: bool = False,
+    format: str = "html",
+    output: str = "",
+    json: bool = False,
+    accept_new: bool = False,
+) -> None:
+    """One rollout as a page for a browser, or in a few lines of Markdown; the youngest where none is named."""
+    _audit(
+        "report",
+        id=id,
+        host=host,
+        fetch=fetch,
+        open=open,
+        format=format,
+        output=output,
+        json=json,
+        accept_new=accept_new,
+    )
+
+
 namespace = Collection(
-    plan, deploy, verify, validate, bench, rollback, restart, status, list_releases, logs, check, test
+    plan, deploy, verify, validate, bench, rollback, restart, status, list_releases, logs, report, check, test
 )
 _hosts = Collection("hosts")
 _hosts.add_task(hosts_adopt, name="adopt")

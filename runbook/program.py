@@ -77,8 +77,7 @@ class RunbookProgram(Program):
         return Parser(contexts=contexts, initial=self.initial_context)
 
     def parse_tasks(self) -> None:
-        # Automatic short flags would give a letter to every option of every task; only this one is wanted.
-        self.core.unparsed[:] = ["--verbose" if word == "-v" else word for word in self.core.unparsed]
+        self.core.unparsed[:] = spelled_out(self.core.unparsed)
         with self._usage_errors():
             super().parse_tasks()
         if len(self.tasks) > 1:
@@ -95,6 +94,18 @@ class RunbookProgram(Program):
             super().execute()
         except KeyboardInterrupt:
             raise Exit(code=INTERRUPTED) from None
+
+
+def spelled_out(words: Sequence[str]) -> list[str]:
+    """A command line with its options in full: `-v`, and the id that `report` may have right behind it.
+
+    Automatic short flags would give a letter to every option of every task, and Invoke knows no positional argument
+    that may be left out.
+    """
+    full = ["--verbose" if word == "-v" else word for word in words]
+    if full[:1] == ["report"] and len(full) > 1 and not full[1].startswith("-"):
+        full[1] = f"--id={full[1]}"
+    return full
 
 
 def valueless(context: ParserContext, argv: Sequence[str]) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""The audit tasks: list, show, verify and export what was recorded. They change nothing on any host."""
+"""The audit tasks: list, show, verify, export and report what was recorded. They change nothing on any host."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from runbook import app
-from runbook.auditing import exporting, listing, showing, verifying
+from runbook.auditing import exporting, listing, reporting, showing, verifying
 from runbook.auditing.asked import asked
 from runbook.errors import RunbookError
 
@@ -19,6 +19,7 @@ _TASKS: Mapping[str, Callable[[Asked], int]] = {
     "audit.show": showing.run,
     "audit.verify": verifying.run,
     "audit.export": exporting.run,
+    "report": reporting.run,
 }
 
 

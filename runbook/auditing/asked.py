@@ -14,11 +14,12 @@ from runbook.work import utc_now
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from runbook.audit import Record
 
 FORMATS = ("jsonl", "junit", "markdown", "html")
+REPORTS = ("html", "markdown")
 ALLOWED_SIGNERS = "allowed_signers"
 
 
@@ -38,6 +39,7 @@ class Asked:
     fetch: bool = False
     signed: bool = False
     signers: Path | None = None
+    open: bool = False
 
     @property
     def mirrors(self) -> Path:
@@ -83,6 +85,7 @@ def asked(action: str, *, directory: Path | None = None, **given: Any) -> Asked:
         fetch=given.get("fetch", False),
         signed=given.get("signed", False),
         signers=_file(given.get("allowed_signers") or ""),
+        open=_openable(action, given),
     )
 
 
@@ -113,6 +116,15 @@ def _format(text: str) -> str:
     if text not in FORMATS:
         raise UsageError(f"--format should be one of {', '.join(FORMATS)}, found {text!r}")
     return text
+
+
+def _openable(action: str, given: Mapping[str, Any]) -> bool:
+    """Whether to open the report; raises UsageError for a format a report has not, or one no browser shows."""
+    if action == "report" and given.get("format") not in REPORTS:
+        raise UsageError(f"--format should be one of {', '.join(REPORTS)}, found {given.get('format')!r}")
+    if given.get("open") and given.get("format") != "html":
+        raise UsageError("--open is for --format html")
+    return bool(given.get("open"))
 
 
 def _file(text: str) -> Path | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from runbook import app
+from runbook import app, report
 from runbook.audit import junit
 from runbook.audit.chain import is_sound
 from runbook.auditing.fetching import fetch_asked
@@ -30,7 +29,7 @@ def run(asked: Asked) -> int:
         raise UsageError("no audit record here matches: nothing to export")
     text = _FORMATS[asked.format](records)
     if asked.output is not None:
-        _write(asked.output, text)
+        write(asked.output, text)
     if asked.request.json:
         print(json.dumps(_document(asked, len(records), text)))  # noqa: T201
     elif asked.output is None:
@@ -46,7 +45,6 @@ def _jsonl(records: Sequence[Record]) -> str:
 
 
 def _markdown(records: Sequence[Record]) -> str:
-    report = _report()
     return "\n".join(f"{report.markdown(record.document).rstrip()}\n" for record in records)
 
 
@@ -54,23 +52,13 @@ def _html(records: Sequence[Record]) -> str:
     """One page tells one rollout."""
     if len(records) > 1:
         raise UsageError(f"a page tells one rollout, {len(records)} match: name one with --id")
-    html: str = _report().html(records[0].document, chain=_standing(records[0]))
-    return html
+    return report.html(records[0].document, chain=_standing(records[0]))
 
 
 def _standing(record: Record) -> str:
     """What can be said of the record by itself."""
     right = is_sound(record)
     return f"record #{record.seq} is {'the one' if right else 'NOT the one'} that was hashed as {record.hash}"
-
-
-def _report() -> Any:
-    try:
-        return importlib.import_module("runbook.report")
-    except ModuleNotFoundError:
-        raise UsageError(
-            "this runbook writes no such report yet: --format jsonl and junit are there"
-        ) from None
 
 
 _FORMATS: Mapping[str, Callable[[Sequence[Record]], str]] = {
@@ -94,7 +82,7 @@ def _document(asked: Asked, records: int, text: str) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
     """Replace the file whole: a reader never sees half a report."""
     fresh = path.with_name(f".{path.name}.new")
     try:
