@@ -46,13 +46,14 @@ def edit(text: str, *, set: Mapping[str, str | None] = NOTHING, unset: Collectio
     _refuse_names(set, unset)
     source = parser.encode(text)
     parser.refuse_foreign(source)
-    with parser.second_opinion(source):
-        script = parse(source)
+    script = parse(source)
     launch = _launch(script)
     draft = _planned(launch, set, unset)
     splices = _splices(source, launch, draft)
     if not splices:
         return text
+    with parser.second_opinion(source):
+        pass
     edited = apply(source, splices)
     with parser.second_opinion(edited):
         after = reparse(script, splices)

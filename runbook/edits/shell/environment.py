@@ -248,7 +248,7 @@ def _at_launch(shell: Standing, launch: Launch | None, own: list[Site], name: st
         locked = shell.fixed and site.where == "prefix"
         doubt = replace(site, fixed=locked) if locked or site.conditional else None
         standing = Standing(True, site.value, True, True, doubt)
-    told = re.search(rf"(?<![\w${{]){name}(?!\w)", launch.told)
+    told = name in launch.told and re.search(rf"(?<![\w${{]){name}(?!\w)", launch.told)
     if standing.doubt is None and (launch.unclear or told):
         where = launch.unclear or "the text of another shell"
         return _doubted(standing, _maybe(name, launch.line, where, (0, 0)))

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runbook.edits.shell.outline import filled, outline
 from runbook.errors import EditRefusedError, InterruptedByOperator
 
 if TYPE_CHECKING:
@@ -72,6 +73,17 @@ def statements(source: bytes) -> list[Node]:
 
     Raises EditRefusedError where the text does not parse.
     """
+    outlined = outline(source)
+    if outlined.runs:
+        with contextlib.suppress(EditRefusedError):  # what is wrong is told of the whole text
+            nodes = filled(source, outlined, parsed(outlined.text))
+            if nodes is not None:
+                return nodes
+    return parsed(source)
+
+
+def parsed(source: bytes) -> list[Node]:
+    """The same, every line of it read by mvdan/sh."""
     with tempfile.TemporaryFile() as answer:  # megabytes of JSON pass a file faster than a pipe
         done = subprocess.run(
             [os.fspath(shfmt()), "-ln=bash", "--to-json"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -43,18 +44,23 @@ class Script:
         return decode(self.source[span[0] : span[1]])
 
 
+@functools.lru_cache(maxsize=32)  # a plan reads a text for its flags, its arguments and its places
 def parse(source: bytes) -> Script:
     """A script as statements; raises EditRefusedError where it does not parse."""
     shebang = source.partition(b"\n")[0] if source.startswith(b"#!") else b""
     flags = b"".join(word[1:] for word in shebang.split()[1:] if word.startswith(b"-"))
     shell = Options(allexport=b"a" in flags or None, nounset=b"u" in flags or None)
-    pieces = read(source)
-    return Script(source, pieces, flat(pieces), shell, bool(re.search(rb"[/ ](da|a)?sh\b", shebang)))
+    found = read(source)
+    return Script(source, found, flat(found), shell, bool(re.search(rb"[/ ](da|a)?sh\b", shebang)))
 
 
 def read(source: bytes) -> tuple[Piece, ...]:
     """The pieces of a text, which need not be a whole script."""
-    nodes = statements(source)
+    return pieces(source, statements(source))
+
+
+def pieces(source: bytes, nodes: Sequence[Node]) -> tuple[Piece, ...]:
+    """The pieces that top-level nodes stand for."""
     surveys = [survey(source, node) for node in nodes]
     extents = _extents(source, nodes, surveys)
     return tuple(
