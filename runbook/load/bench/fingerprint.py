@@ -48,7 +48,9 @@ def differences(
     found = [
         f"{key}: baseline {before.get(key)!r}, now {now.get(key)!r}"
         for key in sorted({*before, *now})
-        if key not in ("concurrency", *expected) and before.get(key) != now.get(key) and not _untold(key, before, now)
+        if key not in ("concurrency", *expected)
+        and before.get(key) != now.get(key)
+        and not _untold(key, before, now)
     ]
     levels, now_levels = set(baseline.get("concurrency", ())), set(current.get("concurrency", ()))
     if not (levels <= now_levels or now_levels <= levels):
