@@ -49,7 +49,8 @@ def _rank(role: str) -> int:
 def described(bare: Sequence[Unit], seen: Observation, catalogue: Catalogue) -> Found:
     """The units with where they answer, the model they serve and the engine's variables they are given."""
     launches = {unit.role: _launch(unit, seen) for unit in bare}
-    environments = {unit.role: _environment(unit, seen, catalogue) for unit in bare if unit.script}
+    given = {unit.role: _given(unit, seen, catalogue) for unit in bare if unit.script}
+    environments = {role: values for role, (values, _) in given.items()}
     noted = (
         (name, cost)
         for values in environments.values()
@@ -59,7 +60,13 @@ def described(bare: Sequence[Unit], seen: Observation, catalogue: Catalogue) -> 
     models = (_option(launch, "--served-model-name") for launch in launches.values())
     chat = next((unit.role for unit in bare if unit.role in _LAST), None)
     return Found(
-        units=tuple(_answering(unit, launches[unit.role], chat, len(bare)) for unit in bare),
+        units=tuple(
+            replace(
+                _answering(unit, launches[unit.role], chat, len(bare)),
+                **given[unit.role][1] if unit.script else {},
+            )
+            for unit in bare
+        ),
         environments=environments,
         model=next(filter(None, models), None),
         notes={name: f"a diagnostic: {cost}" for name, cost in noted},
@@ -95,13 +102,25 @@ def _answering(unit: Unit, launch: Sequence[str | None], chat: str | None, many:
     return replace(unit, health=f"{base}/health", url=base if many == 1 else None)
 
 
-def _environment(unit: Unit, seen: Observation, catalogue: Catalogue) -> dict[str, str]:
-    """The engine's variables a start would give the unit; what runs, where its script cannot be read."""
+def _given(
+    unit: Unit, seen: Observation, catalogue: Catalogue
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """The engine's variables a start would give the unit, and the files besides its script that give them, by key.
+
+    What runs, where its script cannot be read. What systemd's manager gives is no file's, and is left out.
+    """
     try:
-        values = dict(origins.of(unit, (), Files(seen)).values)
+        found = origins.of(unit, (), Files(seen))
     except EditRefusedError:
-        values = dict(seen.units[unit.name].processes.environ)
-    return dict(_ours(values, catalogue))
+        return dict(_ours(seen.units[unit.name].processes.environ, catalogue)), {}
+    won = {name: found.winner(name) for name in found.values}
+    lasting = {name: found.values[name] for name, place in won.items() if place and place.path}
+    values = dict(_ours(lasting, catalogue))
+    files: dict[str, Any] = {}
+    for place in (won[name] for name in values):
+        if place and place.key:
+            files[place.key] = tuple(dict.fromkeys((*files.get(place.key, ()), place.path)))
+    return values, files
 
 
 def _ours(values: Mapping[str, str | None], catalogue: Catalogue) -> Iterator[tuple[str, str]]:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import datetime
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook import adopting, foundservice, inventory, ledger
+from runbook import adopting, foundservice, inventory, ledger, plan
 from runbook.errors import MissingOnHostError, UsageError
-from runbook.model import SshTarget
+from runbook.model import SshTarget, Unit
+from runbook.places.origins import of as origins_of
+from runbook.places.reading import Files
 from tests.building import file_state, observation, unit_state
 from tests.fakehost import FakeHost
+from tests.places import laying
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CATALOGUE = ledger.parse(inventory.document(ledger.SHIPPED))
 ANSWER: dict[str, Any] = {
@@ -90,3 +97,64 @@ def test_an_address_is_taken_as_people_write_it(text: str, want: SshTarget) -> N
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--address"):
         adopting.address(text)
+
+
+ADOPTED: dict[str, dict[str, Any]] = {
+    "a drop-in": {"drop_ins": {"a.conf": "[Service]\nEnvironment=SGLANG_A=1 SGLANG_API_KEY=sesame\n"}},
+    "the unit file": {"unit": "[Service]\nEnvironment=SGLANG_A=1\n"},
+    "an environment file": {"env_files": {"e": "SGLANG_A=1\nHOME=/x\n"}},
+    "a sourced file": {"script": ". /c.sh\nexec python\n", "sourced": {"/c.sh": "export SGLANG_A=1\n"}},
+    "a sourced file over the script": {
+        "script": "export SGLANG_A=0\n. /c.sh\nexec python\n",
+        "sourced": {"/c.sh": "export SGLANG_A=1\n"},
+    },
+    "a file under set -a": {
+        "script": "set -a; . /c.sh; set +a\nexec python\n",
+        "sourced": {"/c.sh": "SGLANG_A=1\n"},
+    },
+    "a drop-in under the script": {
+        "script": "export SGLANG_A=2\nexec python\n",
+        "drop_ins": {"a.conf": "[Service]\nEnvironment=SGLANG_A=1\n"},
+    },
+    "the manager": {"manager": {"SGLANG_A": "1"}},
+    "a drop-in over the manager": {
+        "manager": {"SGLANG_A": "1"},
+        "drop_ins": {"a.conf": "[Service]\nEnvironment=SGLANG_A=2\n"},
+    },
+    "all of them": {
+        "script": "export SGLANG_S=1\n. /c.sh\nexec python\n",
+        "unit": "[Service]\nEnvironment=SGLANG_U=1\n",
+        "drop_ins": {
+            "a.conf": "[Service]\nEnvironment=SGLANG_D=1\n",
+            "b.conf": "[Service]\nEnvironment=SGLANG_D=2\n",
+        },
+        "env_files": {"e": "SGLANG_E=1\n"},
+        "sourced": {"/c.sh": "export SGLANG_C=1\n"},
+    },
+}
+
+
+@pytest.mark.parametrize("name", ADOPTED)
+def test_what_was_adopted_plans_nothing_wherever_a_value_stands(name: str, tmp_path: Path) -> None:
+    case = {"script": "exec python\n", **ADOPTED[name]}
+    look = laying.seen(case)
+    unit = Unit("decode", "decode.service", laying.SCRIPT)
+    adopted = foundservice.described((unit,), look, CATALOGUE)
+    text = inventory.adopt_text(
+        "gpu1", ssh=SshTarget("gpu1"), units=adopted.units, environments=adopted.environments,
+        model="m", today=datetime.date(2026, 11, 30),
+    )  # fmt: skip
+    path = tmp_path / "hosts" / "gpu1.yml"
+    path.parent.mkdir()
+    path.write_text(text)
+    host = inventory.load("gpu1", hosts_dir=path.parent)
+    given = origins_of(unit, host.flags, Files(look)).environment(host.flags)
+    again = laying.seen(
+        case, host.files[1:], {name: value for name, value in given.items() if value is not None}
+    )
+    made = plan.deploy(host, again)
+    assert [change.diff() for change in made.changes] == []
+    assert made.restarts == ()
+    declared = {flag.name: flag.value for flag in host.flags}
+    assert declared == {n: v for n, v in adopted.environments["decode"].items() if v != "***"}
+    assert bool(declared) is (name != "the manager")

@@ -86,6 +86,10 @@ def _units(units: Sequence[Unit]) -> Iterator[str]:
         yield f"    unit: {_text(unit.name)}"
         fields = {"script": unit.script, "health": unit.health, "url": unit.url}
         yield from (f"    {field}: {_text(value)}" for field, value in fields.items() if value)
+        files = {"env_files": unit.env_files, "drop_ins": unit.drop_ins, "sourced": unit.sourced}
+        for key, paths in files.items():
+            if paths:
+                yield f"    {key}: [{', '.join(map(_text, paths))}]   # flags that stand here stay here"
         if unit in guesses:
             yield '    url: "http://127.0.0.1:30000"   # FILL IN: where chat is answered'
 

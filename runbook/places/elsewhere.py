@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 # Each round mends one flag in one file; this many places that undo each other are no service's.
 _ROUNDS = 200
-# Which key of the host file declares a kind of place, and which edit knows its grammar.
-_DECLARED_BY = {
-    "unit file": "drop_ins",
-    "drop-in": "drop_ins",
-    "environment file": "env_files",
-    "sourced file": "sourced",
-}
+# Which edit knows the grammar of the files of a key.
 _EDITED_BY = {"drop_ins": "dropin", "env_files": "env_file", "sourced": "serve_script"}
 _SET_A = "set -a;"
 
@@ -95,8 +89,8 @@ def _mended(host: Host, offence: Offence, files: Files) -> tuple[str, bytes]:
             f"{flag.name} is set, but a file that is sourced later takes it away; take that out by hand",
             path=offence.unit.script or "",
         )
-    key = _DECLARED_BY.get(place.kind)
-    if key is None or place.path not in getattr(offence.unit, key):
+    key = place.key
+    if key is None or not place.declared(offence.unit):
         raise _refusal(host, offence, place, key)
     before = files.text(files.content(place.path) or b"")
     try:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from runbook.onhost.masking import MASK, is_secret
 from runbook.text import one_line
 
+if TYPE_CHECKING:
+    from runbook.model import Unit
+
 Kind = Literal["manager environment", "unit file", "drop-in", "environment file", "script", "sourced file"]
+
+_KEYS = {
+    "unit file": "drop_ins",
+    "drop-in": "drop_ins",
+    "environment file": "env_files",
+    "sourced file": "sourced",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +34,15 @@ class Place:
     path: str = ""
     line: int | None = None
     allexport: bool = False
+
+    @property
+    def key(self) -> str | None:
+        """The key of a unit in the host file that declares files of this kind; None for what is no such file."""
+        return _KEYS.get(self.kind)
+
+    def declared(self, unit: Unit) -> bool:
+        """Whether the unit's host file lets flags be edited in this file."""
+        return self.key is not None and self.path in getattr(unit, self.key)
 
     @property
     def where(self) -> str:

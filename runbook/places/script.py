@@ -6,25 +6,55 @@ from typing import TYPE_CHECKING, TypeVar
 
 from runbook import edits
 from runbook.errors import EditRefusedError
-from runbook.places import arguments, place
+from runbook.places import arguments, origins, place
+from runbook.places.reading import Files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from runbook.model import Argument, Flag, Host, Observation
+    from runbook.model import Argument, Flag, Host, Observation, Unit
 
 Entry = TypeVar("Entry", "Flag", "Argument")
 
 
 def planned(host: Host, seen: Observation) -> dict[str, bytes]:
-    """The scripts that change and their new bytes, by path; raises EditRefusedError naming the script."""
-    edited = {path: _edited(host, path, seen.files[path].content or b"") for path in host.scripts}
+    """The scripts that change and their new bytes, by path; raises EditRefusedError naming the script.
+
+    A value that a declared file besides the script gives stays that file's to give: `elsewhere.settle` changes it there.
+    """
+    given = _given(host, seen)
+    edited = {path: _edited(host, path, seen.files[path].content or b"", given) for path in host.scripts}
     return {path: after for path, after in edited.items() if after != (seen.files[path].content or b"")}
 
 
-def _edited(host: Host, path: str, content: bytes) -> bytes:
+def _given(host: Host, seen: Observation) -> dict[str, frozenset[str]]:
+    """By role, the wanted flags that are a declared file's to give, and not the script's."""
+    declaring = [
+        unit for unit in host.units if unit.script and (unit.env_files or unit.drop_ins or unit.sourced)
+    ]
+    return {unit.role: frozenset(_given_to(host, unit, seen)) for unit in declaring}
+
+
+def _given_to(host: Host, unit: Unit, seen: Observation) -> Iterator[str]:
+    """Flags that such a file gives as wanted already, or that the script does not set at all."""
+    found = origins.of(unit, host.flags, Files(seen))
+    for flag in host.flags_of(unit.role):
+        won = found.winner(flag.name)
+        if flag.value is not None and won and won.declared(unit):
+            scripted = any(each.kind == "script" for each in found.places[flag.name])
+            if not scripted or found.values.get(flag.name) == flag.value:
+                yield flag.name
+
+
+def _kept_elsewhere(flag: Flag, roles: Sequence[str], given: Mapping[str, frozenset[str]]) -> bool:
+    """Whether that holds for every unit that runs the script."""
+    return all(flag.name in given.get(role, ()) for role in roles if role in flag.units)
+
+
+def _edited(host: Host, path: str, content: bytes, given: Mapping[str, frozenset[str]]) -> bytes:
     roles = host.scripts[path]
     flags = _agreed(path, (flag for role in roles for flag in host.flags_of(role)), _value)
+    flags = tuple(flag for flag in flags if not _kept_elsewhere(flag, roles, given))
     options = _agreed(path, (one for role in roles for one in host.unit(role).args), _words)
     try:
         text = _with_flags(content.decode("utf-8", "surrogateescape"), flags)
