@@ -51,7 +51,7 @@ def of_port(work: Work, start: Start) -> list[str]:
     if port is None:
         return []
     found = work.wire.call("listening", ports=[port])[str(port)]
-    return [f"port {port} is held by {named(one)}" for one in found if not start.is_own(one)]
+    return [f"port {port} is held by {named(one, start.unit)}" for one in found if not start.is_own(one)]
 
 
 def _of_gpus(work: Work, start: Start) -> list[str]:
@@ -60,7 +60,7 @@ def _of_gpus(work: Work, start: Start) -> list[str]:
     others = [one for one in found["processes"] if not start.is_own(one)]
     if not _FULL_GPU.search(start.journal):
         others = [one for one in others if is_orphan(one, start.unit)]
-    return [*_full(found["gpus"] if others else ()), *(_memory(one) for one in others)]
+    return [*_full(found["gpus"] if others else ()), *(_memory(one, start.unit) for one in others)]
 
 
 def _full(gpus: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -68,17 +68,17 @@ def _full(gpus: Iterable[Mapping[str, Any]]) -> list[str]:
     return [f"GPU memory in use: {', '.join(used)}"] if used else []
 
 
-def _memory(one: Mapping[str, Any]) -> str:
-    return f"{one['memory_used_mib']} MiB of GPU memory are held by {named(one)}"
+def _memory(one: Mapping[str, Any], unit: Unit) -> str:
+    return f"{one['memory_used_mib']} MiB of GPU memory are held by {named(one, unit)}"
 
 
 def is_orphan(holder: Mapping[str, Any], unit: Unit) -> bool:
-    """A process no unit speaks for: in no unit, or left in this one's control group and handed to PID 1."""
-    return holder["unit"] is None or (holder["unit"] == unit.name and holder["parent"] == 1)
+    """A process no unit speaks for: handed to PID 1 in no unit, or left in this one's control group by an earlier start."""
+    return holder["unit"] == unit.name or (holder["unit"] is None and holder["parent"] == 1)
 
 
-def named(holder: Mapping[str, Any]) -> str:
-    """A process for people: pid, unit, command."""
-    orphan = ", an orphan (its parent is PID 1)" if holder["parent"] == 1 and holder["unit"] is None else ""
+def named(holder: Mapping[str, Any], unit: Unit) -> str:
+    """A process that is in a unit's way, for people: pid, unit, command."""
+    orphan = ", an orphan (its parent is PID 1)" if is_orphan(holder, unit) else ""
     command = one_line(holder["cmdline"], 160) or "(it shows no command line)"
     return f"pid {holder['pid']} of {holder['unit'] or 'no unit'}{orphan}: {command}"

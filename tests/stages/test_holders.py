@@ -61,7 +61,7 @@ def test_a_full_gpu_names_everybody_else_on_it_when_the_journal_speaks_of_memory
 
 
 def test_without_a_word_of_memory_only_orphans_on_the_gpu_are_named() -> None:
-    fake = full(holder(7, "other.service", parent=3), holder(9, None))
+    fake = full(holder(7, "other.service", parent=3), holder(8, None, parent=3), holder(9, None))
     assert [line for line in told(fake, journal="no such file") if "held by" in line] == [
         "70000 MiB of GPU memory are held by pid 9 of no unit, an orphan (its parent is PID 1): sglang::scheduler_TP0"
     ]

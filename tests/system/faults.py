@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.system.hosts import TestHost
     from tests.system.operators import Command
 
-HELPER = "import sys,zlib"  # what the command line of a helper and of its warden holds
+HELPER = "import binascii,sys,zlib"  # what the command line of a helper and of its warden holds
 _KILL_HELPER = f"""
 import glob, os, signal
 mine = {{}}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.system.faults import HELPER
 from tests.system.service import laying
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ def test_a_unit_at_its_start_limit_is_started_all_the_same(operator: Operator, h
     assert laying.running(host, "decode") == laying.exported(laying.after("decode"))
 
 
-def test_a_taken_port_names_who_holds_it(operator: Operator, host: TestHost) -> None:
+def test_the_taken_port_of_a_unit_that_is_down_is_told_before_anything_is_touched(
+    operator: Operator, host: TestHost
+) -> None:
     host.sh(f"systemctl stop {DECODE}")
     host.run(["systemd-run", "--quiet", "--unit=orphan", "--collect", "python3", "-I", "-S", "-c", HOLD_PORT])
     try:
@@ -81,8 +84,59 @@ def test_a_taken_port_names_who_holds_it(operator: Operator, host: TestHost) -> 
         failed = operator.run("deploy", "gpu1", skip_validation=True)
     finally:
         host.run(["systemctl", "stop", "orphan"])
-    assert failed.code == 1
-    assert "orphan.service" in str(failed.document["findings"]) + str(failed.document["error"])
+    assert failed.code == 2
+    assert "port 30002 is held by pid" in failed.document["error"]
+    assert "orphan.service" in failed.document["error"]
+    assert host.read(laying.script("decode")) == laying.before("decode")
+
+
+def test_an_orphan_of_the_former_server_on_its_port_is_named_when_the_next_start_fails(
+    operator: Operator, host: TestHost
+) -> None:
+    """As after a SIGKILL of SGLang's parent: the scheduler lives on in the unit's control group, a child of PID 1."""
+    drop_in(
+        host, f"KillMode=process\nExecStart=\nExecStart=/bin/bash -c '{laying.script('decode')} & wait $!'\n"
+    )
+    host.run(["systemctl", "restart", DECODE])
+    laying.wait_serving(host)
+    orphan = host.run(["pgrep", "--full", "server.py decode"]).strip()
+    try:
+        failed = operator.run("deploy", "gpu1", skip_validation=True)
+    finally:
+        host.sh(f"systemctl stop {DECODE}; pkill --signal KILL --full '[s]erver.py decode' || true")
+    assert failed.code == 4, "the rollback cannot start it either"
+    assert f"port 30002 is held by pid {orphan} of {DECODE}, an orphan" in str(failed.document["findings"])
+
+
+@pytest.mark.parametrize(
+    ("service", "says"),
+    [
+        ("Type=oneshot\nRestart=no\nExecStart=\nExecStart=/bin/echo this start speaks\n", "inactive/dead"),
+        ("Restart=no\nExecStart=\nExecStart=/bin/sh -c 'echo this start speaks; exit 3'\n", "exit-code, exit status 3"),
+        ("Restart=always\nExecStart=\nExecStart=/bin/sh -c 'echo this start speaks; exit 3'\n", "crashed"),
+    ],
+    ids=["oneshot", "failed", "crash loop"],
+)  # fmt: skip
+def test_a_state_that_no_waiting_mends_ends_at_once_with_the_journal_of_this_start(
+    operators: Operator, host: TestHost, service: str, says: str
+) -> None:
+    laying.lay(host)
+    operators.describe("gpu1", laying.host_file(host, policy={"on_unhealthy": "keep"}))
+    host.run(["systemd-cat", "--identifier=decode", "echo", "an earlier start spoke"])
+    drop_in(host, service)
+    ended = operators.run("deploy", "gpu1", skip_validation=True)
+    (found,) = (one for one in ended.document["findings"] if one["check"] == "unit")
+    assert (ended.code, found["outcome"]) == (1, "fail")
+    assert says in found["message"]
+    assert "of 200" in found["message"], "it did not wait its time out"
+    assert "this start speaks" in found["evidence"]["journal"]
+    assert "an earlier start spoke" not in found["evidence"]["journal"]
+    assert len(found["evidence"]["journal"].splitlines()) <= 20
+
+
+def drop_in(host: TestHost, service: str) -> None:
+    host.put(f"/etc/systemd/system/{DECODE}.d/test.conf", f"[Service]\n{service}".encode())
+    host.run(["systemctl", "daemon-reload"])
 
 
 @pytest.mark.parametrize("who", ["controller", "helper"])
@@ -96,7 +150,7 @@ def test_a_death_of_ours_in_a_slow_stop_leaves_no_unit_stopped(
     if who == "controller":
         command.signal(signal.SIGKILL)
     else:
-        host.run(["pkill", "--signal", "KILL", "--newest", "--full", "import sys,zlib"])
+        host.run(["pkill", "--signal", "KILL", "--newest", "--full", HELPER])
     command.end()
     wait_for(host, "ActiveState", "active")
     assert laying.running(host, "decode") == laying.exported(laying.after("decode"))

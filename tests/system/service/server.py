@@ -1,6 +1,7 @@
-"""Plays a worker or the router of the service on a test host: `server.py ROLE PORT`; standard library only.
+"""Plays a worker or the router of the service on a test host: `server.py ROLE [PORT]`; standard library only.
 
-A worker answers /health; decode answers chat; the router hands chat on to decode while every worker is healthy.
+A worker answers /health; decode, and a server that stands alone, answer chat; the router hands chat on to decode while
+every worker is healthy.
 STANDIN_CRASH ends it at once; STANDIN_TITLE writes a title over what /proc shows of it, as SGLang's schedulers do:
 `memory` by hand, `setproctitle` with that package.
 """
@@ -17,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-PORTS = {"prefill": 30000, "router": 30001, "decode": 30002}
+PORTS = {"prefill": 30000, "router": 30001, "decode": 30002, "server": 30000}
 CHAT = "/v1/chat/completions"
 MODEL = "deepseek-v4-flash"
 
@@ -30,6 +31,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path == "/health":
             self._answer(200, {})
+        elif self.path == "/v1/models":
+            self._answer(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
         else:
             self._answer(404, {})
 
@@ -103,7 +106,8 @@ def main() -> None:
     if os.environ.get("STANDIN_CRASH"):
         sys.exit("told to crash")
     _retitle(os.environ.get("STANDIN_TITLE", ""))
-    ThreadingHTTPServer(("127.0.0.1", PORTS[sys.argv[1]]), Handler).serve_forever()
+    port = int(sys.argv[2]) if len(sys.argv) > 2 else PORTS[sys.argv[1]]
+    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 
 
 if __name__ == "__main__":
