@@ -36,8 +36,9 @@ class DropIn:
 
     `values` is what its `Environment=` lines leave, None where a specifier decides. `resets`: an empty `Environment=`
     drops what files read before this one set. `files` are its EnvironmentFile= paths, `removed` the names its
-    UnsetEnvironment= takes away, with their lines, `passed` those its PassEnvironment= takes from the manager. `unread` are lines
-    systemd cannot read to their end.
+    UnsetEnvironment= takes away, with their lines, `passed` those its PassEnvironment= takes from the manager. `cleared`
+    are the keys of lists that it empties, as `resets` says of `Environment`. `unread` are lines systemd cannot read to
+    their end.
     """
 
     values: Mapping[str, str | None]
@@ -45,7 +46,8 @@ class DropIn:
     resets: bool
     files: tuple[str, ...]
     removed: Mapping[str, int]
-    passed: tuple[str, ...]
+    passed: Mapping[str, int]
+    cleared: frozenset[str]
     unread: tuple[int, ...]
 
 
@@ -89,7 +91,8 @@ def read(text: str) -> DropIn:
             setting.value for setting in service if setting.key == "EnvironmentFile" and setting.value
         ),
         removed=_listed(service, "UnsetEnvironment"),
-        passed=tuple(_listed(service, "PassEnvironment")),
+        passed=_listed(service, "PassEnvironment"),
+        cleared=frozenset(setting.key for setting in service if not setting.value),
         unread=tuple(setting.line for setting in environment if not words(setting)[1]),
     )
 

@@ -10,6 +10,7 @@ from runbook.edits.shell import changes, environment, obscurities, parser
 from runbook.edits.shell.reparse import reparse
 from runbook.edits.shell.script import parse
 from runbook.edits.shell.splices import apply, collide
+from runbook.edits.shell.traversal import BACKGROUND, FUNCTION, SUBSHELL
 from runbook.edits.shell.words import NAME, quote
 from runbook.errors import EditRefusedError
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from runbook.edits.shell.words import Span
 
 
+_APART = (FUNCTION, SUBSHELL, BACKGROUND)
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -55,13 +57,22 @@ class Sourced:
 
 
 @dataclass(frozen=True, slots=True)
+class Return:
+    """A `return` outside functions: the offset where its statement ends, and whether it always runs."""
+
+    end: int
+    always: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ScriptEnvironment:
     """What the launched process gets from the script.
 
     `values` maps each exported, prefix or env variable to its literal value, or None when only a run can tell.
     `unreadable` maps names that cannot be decided to the reason (under `*`: any name may be concerned).
     `launch` holds the launched command's words without wrappers (None for a dynamic word), or is None when no
-    top-level command launches. `sources` are the files the script sources, as written, and `sourced` where it does.
+    top-level command launches. `sources` are the files the script sources, as written, and `sourced` where it does;
+    `returns` end the reading of a script that is itself sourced.
     """
 
     values: Mapping[str, str | None]
@@ -71,6 +82,7 @@ class ScriptEnvironment:
     sources: tuple[str, ...]
     unreadable: Mapping[str, str]
     sourced: tuple[Sourced, ...] = ()
+    returns: tuple[Return, ...] = ()
 
 
 def read(text: str) -> ScriptEnvironment:
@@ -141,6 +153,7 @@ def _described(found: Environment) -> ScriptEnvironment:
         sources=tuple(source for statement in script.statements for source in statement.sources),
         unreadable=unreadable,
         sourced=tuple(_sourced(script)),
+        returns=tuple(_returns(script)),
     )
 
 
@@ -155,6 +168,13 @@ def _sourced(script: Script) -> Iterator[Sourced]:
                 yield Sourced(path, span, command.words[0].line, allexport, command.where)
         if statement.options.allexport is not None:
             allexport = statement.options.allexport
+
+
+def _returns(script: Script) -> Iterator[Return]:
+    for statement in script.statements:
+        for command in statement.commands:
+            if command.words[0].text == "return" and not command.where.startswith(_APART):
+                yield Return(statement.span[1], not command.where)
 
 
 def _refuse_names(wanted: Mapping[str, str], unwanted: Collection[str]) -> None:

@@ -7,7 +7,7 @@ import glob
 import os
 import re
 
-from runbook.onhost import command, files
+from runbook.onhost import command, files, listing
 from runbook.onhost.calls import Refusal
 from runbook.onhost.masking import mask_file
 from runbook.onhost.scope import systemctl
@@ -46,7 +46,7 @@ def of_units(
 
 def named(properties: Mapping[str, str]) -> Iterator[str]:
     """The files systemd's own properties of a unit name, in the order they count."""
-    listed = (properties.get("FragmentPath", ""), *properties.get("DropInPaths", "").split())
+    listed = (properties.get("FragmentPath", ""), *listing.paths(properties.get("DropInPaths", "")))
     yield from filter(os.path.isabs, listed)
     for line in properties.get("EnvironmentFiles", "").splitlines():
         path = line.partition(" (ignore_errors=")[0]

@@ -94,8 +94,27 @@ def _inner(path: str, sourced: Sourced, around: _Around) -> Flat | str | None:
     text = around.files.text(content)
     try:
         found = serve_script.read(text)
+        content, found = _until_return(content, found)
     except EditRefusedError as refused:
         return f"{sourced.path}: {refused} (sourced by {path}:{sourced.line})"
     if around.depth >= _DEPTH or not (around.followed.search(text) or found.sourced):
         return None
     return _flat(sourced.path, content, found, around.inside(sourced))
+
+
+def _until_return(content: bytes, read: ScriptEnvironment) -> tuple[bytes, ScriptEnvironment]:
+    """A sourced text as far as it is read for sure; what stands behind a `return` under a condition is under it too."""
+    if not read.returns:
+        return content, read
+    first = read.returns[0]
+    text = content[: first.end]
+    if not first.always:
+        # no line more before the rest, for its assignments are told by their lines
+        text += (b"" if text.endswith(b";") else b";") + b" if :; then :;" + content[first.end :] + b"\nfi"
+    try:
+        return text, serve_script.read(text.decode("utf-8", "surrogateescape"))
+    except EditRefusedError as refused:
+        line = content.count(b"\n", 0, first.end) + 1
+        raise EditRefusedError(
+            "only a run can tell whether it returns within braces here", line=line
+        ) from refused

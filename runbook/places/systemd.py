@@ -1,7 +1,8 @@
 """What systemd gives a unit before its script runs (systemd.exec(5), "Environment"): the later of these wins.
 
-The manager's environment, `Environment=` of the unit file and its drop-ins in their order (an empty one drops those
-before it), then the environment files; at last `UnsetEnvironment=` takes away.
+The manager's environment, what `PassEnvironment=` names of systemd's own, `Environment=` of the unit file and its
+drop-ins in their order (an empty one drops those before it), then the environment files; at last `UnsetEnvironment=`
+takes away.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from runbook.edits import dropin, env_file
 from runbook.errors import EditRefusedError
+from runbook.onhost import listing
 from runbook.places.place import Place
 
 if TYPE_CHECKING:
@@ -50,8 +52,8 @@ def given(properties: Mapping[str, str], manager: Mapping[str, str], files: File
 
 def unit_files(properties: Mapping[str, str]) -> tuple[str, ...]:
     """The unit file and its drop-ins, in the order systemd reads them."""
-    paths = (properties.get("FragmentPath", ""), *properties.get("DropInPaths", "").split())
-    return tuple(path for path in paths if path.startswith("/"))
+    listed = (properties.get("FragmentPath", ""), *listing.paths(properties.get("DropInPaths", "")))
+    return tuple(path for path in listed if path.startswith("/"))
 
 
 def environment_files(properties: Mapping[str, str], known: Iterable[str]) -> tuple[tuple[str, bool], ...]:
@@ -65,6 +67,7 @@ def environment_files(properties: Mapping[str, str], known: Iterable[str]) -> tu
 
 
 def _unit_files(paths: Iterable[str], files: Files) -> tuple[list[Place], set[str], list[str]]:
+    passed: list[Place] = []
     places: list[Place] = []
     removed: set[str] = set()
     unread: list[str] = []
@@ -73,12 +76,19 @@ def _unit_files(paths: Iterable[str], files: Files) -> tuple[list[Place], set[st
         if isinstance(found, str):
             unread.append(found)
             continue
-        if found.resets:
-            places.clear()
+        for key, kept in (
+            ("Environment", places),
+            ("PassEnvironment", passed),
+            ("UnsetEnvironment", removed),
+        ):
+            if key in found.cleared:
+                kept.clear()
         kind: Kind = "drop-in" if path.endswith(".conf") else "unit file"
+        # of what systemd itself was started with, nobody can tell before a run whether it is set
+        passed += [Place(kind, name, None, path, line) for name, line in found.passed.items()]
         places += [Place(kind, a.name, a.value, path, a.line) for a in found.assignments]
         removed |= found.removed.keys()
-    return places, removed, unread
+    return [*passed, *places], removed, unread
 
 
 def _read_unit_file(path: str, files: Files) -> DropIn | str:

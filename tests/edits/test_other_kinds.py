@@ -71,8 +71,9 @@ def test_a_drop_in_tells_what_else_decides_the_environment() -> None:
         "EnvironmentFile=-/etc/default/x\nUnsetEnvironment=D E\nPassEnvironment=F\n"
     )
     assert found.values == {"B": None, "C": "2"}
-    assert (found.resets, found.files, found.passed) == (True, ("-/etc/default/x",), ("F",))
+    assert (found.resets, found.files, dict(found.passed)) == (True, ("-/etc/default/x",), {"F": 7})
     assert found.removed == {"D": 6, "E": 6}
+    assert found.cleared == {"Environment"}
 
 
 def test_the_options_of_a_launch_are_read_in_order() -> None:

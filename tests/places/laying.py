@@ -29,7 +29,7 @@ def seen(
     """One look at the host of a case; `declared` paths are among the files we may edit."""
     properties: dict[str, Any] = {
         "FragmentPath": "/u" if "unit" in case else "",
-        "DropInPaths": " ".join(f"/{name}" for name in case.get("drop_ins", {})),
+        "DropInPaths": " ".join(_shown(f"/{name}") for name in case.get("drop_ins", {})),
         "EnvironmentFiles": "\n".join(f"/{name} (ignore_errors=no)" for name in case.get("env_files", {})),
     }
     more = {"/u": case["unit"]} if "unit" in case else {}
@@ -44,6 +44,11 @@ def seen(
         feeds={path: file for path, file in every.items() if path not in declared},
         manager=case.get("manager", {}),
     )
+
+
+def _shown(path: str) -> str:
+    """A path as `systemctl show` prints it in a list."""
+    return f'"{path}"' if " " in path else path
 
 
 def _file(path: str, text: str | None) -> FileState:
