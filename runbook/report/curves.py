@@ -7,6 +7,7 @@ import re
 import statistics
 from typing import TYPE_CHECKING, Any
 
+from runbook.charset import spelled_out
 from runbook.report.reading import number, numbers, rows, table, text
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _course(axes: Axes, points: Sequence[tuple[float, Mapping[str, Any]]]) -> No
     times = [at for at, _ in points]
     series = [[number(counts.get(end)) or 0.0 for _, counts in points] for end in ends]
     if series:
-        axes.stackplot(times, series, labels=[text(end)[:24] for end in ends], colors=[_colour(end) for end in ends],
+        axes.stackplot(times, series, labels=[_label(text(end)) for end in ends], colors=[_colour(end) for end in ends],
                        alpha=0.75, edgecolor=_INK, linewidth=0.4)  # fmt: skip
     _finish(axes, "seconds", "sessions ended")
 
@@ -150,4 +151,9 @@ def _finish(axes: Axes, x: str, y: str) -> None:
 
 
 def _concurrency(level: Mapping[str, Any]) -> str:
-    return text(level.get("concurrency")) if level.get("concurrency") else "no limit"
+    return _label(text(level.get("concurrency"))) if level.get("concurrency") else "no limit"
+
+
+def _label(word: str) -> str:
+    """A short word of a record in ASCII: what a font lacks would be warned of, and drawn as a box."""
+    return spelled_out(word)[:24]

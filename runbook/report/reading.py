@@ -11,6 +11,7 @@ from runbook.text import clean
 
 LONGEST_TEXT = 20_000
 MOST_ROWS = 400
+LARGEST_NUMBER = 1e15
 
 
 def text(value: Any) -> str:
@@ -40,10 +41,10 @@ def rows(record: Any, key: str) -> list[Mapping[str, Any]]:
 
 
 def number(value: Any) -> float | None:
-    """A finite number, None for anything else."""
+    """A number of a size that something measured can have, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if abs(value) < 1e300 else None
+    return float(value) if abs(value) < LARGEST_NUMBER else None
 
 
 def numbers(record: Any, key: str) -> list[float]:

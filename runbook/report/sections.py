@@ -59,7 +59,7 @@ class Trouble:
 
 def outcome_of(value: Any) -> str:
     """One of the four outcomes; anything else is an error, since it was written by nobody we know."""
-    return value if value in OUTCOMES else Outcome.ERROR.value
+    return value if isinstance(value, str) and value in OUTCOMES else Outcome.ERROR.value
 
 
 def heading(record: Mapping[str, Any]) -> str:

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from runbook import report
+from runbook.report.summary import escaped
+from tests.report.made import HOSTILE, record
+
+
+def test_a_summary_is_short_and_says_what_a_reviewer_needs() -> None:
+    text = report.markdown(record("word"))
+    assert len(text.splitlines()) <= 40
+    assert text.startswith("**deploy word: FAIL**\n")
+    for said in (
+        "by word@\u200bword",
+        "change word: -old word; +new word",
+        "restart decode.service: on the way back",
+        "| 0.996 |",
+    ):
+        assert said in text, said
+
+
+def test_text_of_a_host_is_neither_markup_nor_a_mention() -> None:
+    text = report.markdown(record(HOSTILE + "\n\n# @ann | _x_ *y* [z](http://x)"))
+    assert "\n# " not in text
+    assert "@ann" not in text
+    assert "<script" not in text.replace("\\<", "")
+    assert "](" not in text.replace("\\]", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("SGLANG_OPT_USE_TOPK_V2=0", "SGLANG_OPT_USE_TOPK_V2=0"),
+        ("_x_ a_b", "\\_x\\_ a_b"),
+        ("a|b `c` <d> *e*", "a\\|b \\`c\\` \\<d\\> \\*e\\*"),
+        ("a\nb", "a b"),
+        ("x" * 500, "x" * 239 + "…"),
+    ],
+)
+def test_what_markdown_obeys_is_escaped(text: str, want: str) -> None:
+    assert escaped(text) == want
+
+
+def test_long_lists_are_cut() -> None:
+    flags = record()["findings"] * 100
+    assert len(report.markdown(record("word", findings=flags)).splitlines()) <= 40
