@@ -94,7 +94,10 @@ def run_once(url: str, setting: Setting, number: int) -> SessionsResult:
     with tempfile.TemporaryDirectory() as streams:
         kept = Path(streams) / "streams.jsonl.gz"
         result = asyncio.run(run_sessions(options, api_key=None, streams=kept, say=silent))
-    say(f"  run {number + 1:2d}: {result.lines[-1]}  wall {result.wall_s:.1f} s  waited {result.details['client_wait']:.0%}  {dict(result.counts)}")
+    waited = f"sessions waited {result.details['client_wait']:.0%} for the client"
+    say(
+        f"  run {number + 1:2d}: {result.lines[-1]}  wall {result.wall_s:.1f} s  {waited}  {dict(result.counts)}"
+    )
     return result
 
 
