@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from runbook import benches
 from runbook.errors import UsageError
@@ -25,6 +26,10 @@ OWN = ("base-url", "jsonl", "against")
 
 def check(given: Mapping[str, Any]) -> None:
     """Raises UsageError for a command line that contradicts itself."""
+    if "@" in urlsplit(given.get("url") or "").netloc:  # it would stand in every document
+        raise UsageError(
+            "--url: should be without a login; --api-key-env names the variable that holds a key"
+        )
     if given.get("url") and given.get("host"):
         raise UsageError("--host and --url contradict each other: one of them")
     if len(given.get("host") or ()) > 1 and given.get("save"):

@@ -10,6 +10,7 @@ import pytest
 
 from runbook import command_line
 from runbook.benches import FOLDER
+from tests import jsonschemas
 from tests.load.bench.made import level, result
 from tests.load.bench.standin import Script, StandIn, quick
 from tests.load.bench.test_cli import serving
@@ -54,12 +55,15 @@ def test_a_url_is_benched_and_told_in_one_document(url: str, capsys: pytest.Capt
     assert (found["action"], found["host"], found["outcome"], found["audit"]) == ("bench", url, "pass", None)
     assert [one["concurrency"] for one in found["bench"]["result"]["levels"]] == [1, 4]
     assert found["bench"]["comparison"] is None
+    assert jsonschemas.problems(found) == []
 
 
 def test_lines_tell_how_long_before_the_table(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench(url=url) == 0
     out = capsys.readouterr().out
-    assert out.index("3 repeats, interleaved; a repeat is") < out.index("conc  tok") < out.index("bench http://")
+    assert (
+        out.index("3 repeats, interleaved; a repeat is") < out.index("conc  tok") < out.index("bench http://")
+    )
     assert "PASS (exit 0)" in out
 
 
@@ -129,6 +133,7 @@ def test_a_regression_exits_1(url: str) -> None:
         ({"max_regression": "2"}, "--max-regression"),
         ({"api_key_env": "NO_SUCH_KEY"}, "NO_SUCH_KEY is not set here"),
         ({"host": ["gpu1"]}, "--host and --url contradict each other"),
+        ({"url": "http://me:secret@h:1"}, "--url: should be without a login"),
         ({"url": ""}, "--model goes with --url"),
         ({"url": "", "model": "", "host": ["a", "b"], "save": "x"}, "one --host"),
     ],
@@ -140,6 +145,7 @@ def test_what_makes_no_sense_is_one_message_and_exit_2(
     error = document(capsys)["error"]
     assert said in error
     assert "\n" not in error
+    assert "secret" not in error
 
 
 def test_nobody_there_exits_3_and_a_model_that_is_not_served_2(capsys: pytest.CaptureFixture[str]) -> None:

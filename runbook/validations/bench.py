@@ -102,9 +102,10 @@ def unlike(
     """What keeps a kept result from being compared with a bench of fingerprint `current`, a line each."""
     from runbook.load.bench.fingerprint import differences
 
-    if baseline.get("kind") != "bench":
-        return (f"it is no bench result but {baseline.get('kind')!r}",)
-    before = dict(baseline.get("fingerprint") or {})
+    try:
+        before = dict(_read(baseline).fingerprint)
+    except MeasureError as error:
+        return (str(error),)
     # A server that takes no ignore_eos is only found when it is asked.
     ignore_eos = {key: before[key] for key in ("ignore_eos",) if key in before}
     return differences(before, {**ignore_eos, **current}, expected)
@@ -117,8 +118,10 @@ def require_like(baseline: Mapping[str, Any], current: Mapping[str, Any], named:
 
 
 def measure(jobs: Jobs, spec: Bench, say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
-    """Run it; the bench result document of docs/architecture.md."""
-    return jobs.load(["bench", *options(arguments(jobs.host, spec))], say)
+    """Run it; the bench result document of docs/architecture.md. Raises MeasureError for what is none."""
+    result = jobs.load(["bench", *options(arguments(jobs.host, spec))], say)
+    _read(result)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +164,12 @@ def judge(
     if baseline is None or baseline.get("kind") != "bench":
         return _not_compared(own, ("this host has no bench of the state before to compare with",))
     try:
+        before = _read(baseline)
+    except MeasureError as damaged:
+        return _not_compared(own, (f"the kept one is damaged: {damaged}",))
+    try:
         comparison = compare.compare(
-            _read(baseline),
+            before,
             _read(result),
             max_regression=spec.max_regression,
             accept=spec.accept,

@@ -185,6 +185,28 @@ def test_an_unsound_baseline_is_measured_anew() -> None:
     assert "bench before" in steps(second)
 
 
+@pytest.mark.parametrize(
+    "kept", [{"kind": "bench"}, {"kind": 7}, {"kind": "bench", "schema": 1, "fingerprint": []}]
+)
+def test_a_damaged_bench_of_a_release_is_no_baseline(kept: dict[str, Any]) -> None:
+    fake = a_host(Loads())
+    release = fake.releases[deploy(fake).release or ""]
+    release["bench"] = kept
+    assert "bench before" in steps(deploy(fake, wanted=without_the_fix(fake)))
+    release["bench"] = kept
+    assert check(fake).exit_code in (3, 5)
+
+
+def test_a_load_generator_that_prints_nonsense_is_an_error_and_no_result() -> None:
+    class Nonsense(Loads):
+        def __call__(self, argv: list[str]) -> dict[str, Any]:
+            return sessions_result(argv) if "repro" in argv else {"kind": "bench", "schema": 1}
+
+    story = deploy(a_host(Nonsense()))
+    assert (story.exit_code, story.measured.bench) == (3, None)
+    assert any("not a whole bench result" in finding.message for finding in story.findings)
+
+
 def test_foreign_counters_and_facts_are_those_of_the_worker_behind_the_router() -> None:
     loads = Loads()
     deploy(a_host(loads))

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from runbook.load.bench.workload import Workload
 
 
+_SHOWN = 120  # characters of a value that differs
+
+
 class FingerprintMismatch(ValueError):
     """Two results that measured different things; `differences` are `key: baseline … , now …` lines."""
 
@@ -46,7 +49,7 @@ def differences(
     """
     before, now = _flat(baseline), _flat(current)
     found = [
-        f"{key}: baseline {before.get(key)!r}, now {now.get(key)!r}"
+        f"{key}: baseline {_shown(before.get(key))}, now {_shown(now.get(key))}"
         for key in sorted({*before, *now})
         if key not in ("concurrency", *expected)
         and before.get(key) != now.get(key)
@@ -56,6 +59,11 @@ def differences(
     if not (levels <= now_levels or now_levels <= levels):
         found.append(f"concurrency: baseline {sorted(levels)}, now {sorted(now_levels)}")
     return tuple(found)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _untold(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -151,7 +151,7 @@ def _levels(listed: str | None, cap: int | None, rate: float | None) -> tuple[in
 def _extra_body(text: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadArguments(f"--extra-body: should be a JSON object, {error}") from None
     _expect(isinstance(document, dict), f"--extra-body: should be a JSON object, found {text[:80]}")
     return dict(document)

@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from runbook.load.bench.shape import require_fingerprint, require_level
 from runbook.load.outcome import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class Level:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Level:
-        """Unknown keys are passed over, so that a newer release's document can be read."""
+        """Unknown keys are passed over, so that a newer release's document can be read. Raises ValueError."""
+        require_level(document)
         known = {f.name for f in dataclasses.fields(cls)}
         values: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value
@@ -104,6 +106,7 @@ class BenchResult:
             found = {key: document.get(key) for key in ("kind", "schema")}
             raise ResultError(f"should be a bench result of schema {SCHEMA}, found {found}")
         try:
+            require_fingerprint(document["fingerprint"])
             return cls(
                 fingerprint=dict(document["fingerprint"]),
                 levels=tuple(Level.from_json(level) for level in document["levels"]),
@@ -115,5 +118,7 @@ class BenchResult:
                 requests_file=document.get("requests_file"),
                 input_counted_by=str(document.get("input_counted_by", "estimate")),
             )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ResultError(f"not a whole bench result: {error!r}") from error
+        except KeyError as error:
+            raise ResultError(f"not a whole bench result: no {error.args[0]}") from error
+        except (AttributeError, TypeError, ValueError, OverflowError) as error:
+            raise ResultError(f"not a whole bench result: {error}") from error

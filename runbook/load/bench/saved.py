@@ -21,7 +21,7 @@ def load_result(path: Path) -> BenchResult:
         document = json.loads(
             text if text.count("\n") <= 1 or text.startswith("{\n") else text.split("\n", 1)[0]
         )
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ResultError(f"--against {path}: {error}") from error
     return BenchResult.from_json(document if isinstance(document, dict) else {})
 

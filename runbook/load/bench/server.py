@@ -74,7 +74,7 @@ async def _json(client: httpx.AsyncClient, path: str) -> dict[str, Any]:
     text = await _text(client, path)
     try:
         document = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
 

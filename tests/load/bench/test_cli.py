@@ -13,7 +13,7 @@ import pytest
 from runbook.load.bench import BenchResult
 from runbook.load.bench.cli import add_arguments, run
 from tests.load.bench.made import a_tokenizer
-from tests.load.bench.standin import Script, StandIn, failing, quick
+from tests.load.bench.standin import Entry, Script, StandIn, failing, quick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -225,3 +225,12 @@ def test_a_tokenizer_is_used_and_named_in_the_result(
     result = events(capsys.readouterr().out)[-1]["result"]
     assert result["input_counted_by"] == "tokenizer"
     assert [level["tokens"]["prompt"] / level["requests"] for level in result["levels"]] == [30, 30]
+
+
+def test_requests_of_somebody_else_make_a_bench_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
+    def metrics(log: list[Entry]) -> str:
+        return f"sglang:generation_tokens_total {3 * sum(entry.tokens for entry in log)}\n"
+
+    with serving(StandIn(quick, extra={"/metrics": metrics})) as url:
+        assert bench(url, *SMALL) == 3
+    assert "concurrency 1: foreign requests: the server generated" in capsys.readouterr().out
