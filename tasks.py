@@ -435,13 +435,13 @@ def audit_list(
 )
 def audit_show(
     c: Context,
-    id: str,
+    id: str = "",
     host: list[str] | None = None,
     fetch: bool = False,
     json: bool = False,
     accept_new: bool = False,
 ) -> None:
-    """One record: who, why, what was done and measured."""
+    """One record, by default the youngest: who, why, what was done and measured."""
     _audit("audit.show", id=id, host=host, fetch=fetch, json=json, accept_new=accept_new)
 
 

@@ -97,13 +97,13 @@ class RunbookProgram(Program):
 
 
 def spelled_out(words: Sequence[str]) -> list[str]:
-    """A command line with its options in full: `-v`, and the id that `report` may have right behind it.
+    """A command line with its options in full: `-v`, and the id that `report` and `audit.show` may have right behind them.
 
     Automatic short flags would give a letter to every option of every task, and Invoke knows no positional argument
     that may be left out.
     """
     full = ["--verbose" if word == "-v" else word for word in words]
-    if full[:1] == ["report"] and len(full) > 1 and not full[1].startswith("-"):
+    if full[:1] in (["report"], ["audit.show"]) and len(full) > 1 and not full[1].startswith("-"):
         full[1] = f"--id={full[1]}"
     return full
 

@@ -18,11 +18,23 @@ _LONG_AGO = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 def in_mirrors(directory: Path, hosts: Sequence[str] = ()) -> tuple[Record, ...]:
     """Every record of the mirrors in a directory (of these hosts alone where any are named), oldest first.
 
-    Those of one host stay in the order of its chain.
+    Those of one host stay in the order of its chain. Two host files of one service share a chain: each record counts once.
     """
-    paths = [directory / f"{host}.jsonl" for host in hosts] or sorted(directory.glob("*.jsonl"))
-    timed = (pair for path in paths for pair in _timed(records(path)))
-    return tuple(record for _, record in sorted(timed, key=lambda pair: pair[0]))
+    timed = (pair for path in _mirrors(directory, hosts) for pair in _timed(records(path)))
+    ordered = (record for _, record in sorted(timed, key=lambda pair: pair[0]))
+    return tuple({record.line: record for record in ordered}.values())
+
+
+def mirror_of(directory: Path, record: Record) -> Path:
+    """The mirror a record stands in; KeyError where it stands in none."""
+    for path in _mirrors(directory, ()):
+        if record.line in path.read_bytes().split(b"\n"):
+            return path
+    raise KeyError(record.id)
+
+
+def _mirrors(directory: Path, hosts: Sequence[str]) -> list[Path]:
+    return [directory / f"{host}.jsonl" for host in hosts] or sorted(directory.glob("*.jsonl"))
 
 
 def _timed(chain: Sequence[Record]) -> Iterator[tuple[datetime.datetime, Record]]:

@@ -15,7 +15,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runbook.audit.chain import Head, first_defect
+from runbook.audit.chain import Head, beyond, first_defect
 from runbook.audit.record import records_of
 from runbook.errors import HelperError
 
@@ -32,7 +32,7 @@ ASIDE = ".aside"
 
 @dataclass(frozen=True, slots=True)
 class Mirrored:
-    """How copying went: how many bytes came, and, where the old copy had to make way, where it is now and why."""
+    """How copying went: how many bytes came, `why` it is no continuation of what was here, and where that is now."""
 
     size_bytes: int
     aside: Path | None = None
@@ -41,11 +41,8 @@ class Mirrored:
     @property
     def note(self) -> str:
         """What the operator must be told, empty where all is as it was."""
-        return (
-            f"{self.why}; it is kept in {self.aside}, and the host's chain was copied anew"
-            if self.aside
-            else ""
-        )
+        kept = f"; it is kept in {self.aside}, and the host's chain was copied anew" if self.aside else ""
+        return f"{self.why}{kept}"
 
 
 def directory(project: Path) -> Path:
@@ -67,11 +64,11 @@ def mirror(wire: Wire, host: Host, directory: Path, now: datetime.datetime) -> M
         continues, more = _fetch(wire, host.state, here)
         if continues:
             _append(path, more)
-            _remember(path, here + more)
-            return Mirrored(len(more))
+            return Mirrored(len(more), why=_remember(path, here + more))
         why = _why(here, more)
         aside = path.with_name(f"{path.name}.{now:%Y%m%dT%H%M%S%f}{ASIDE}")
         path.replace(aside)
+        _head_path(path).unlink(missing_ok=True)
         _append(path, more)
         _remember(path, more)
     return Mirrored(len(more), aside, why)
@@ -154,14 +151,18 @@ def _append(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _remember(path: Path, content: bytes) -> None:
-    """Note the chain's head beside the mirror, so that a mirror cut at its end shows."""
-    last = next(reversed(records_of(content)), None)
-    if last is None:
-        return
-    fresh = _head_path(path).with_suffix(".new")
-    fresh.write_text(f"{last.seq} {last.hash}\n", encoding="ascii")
-    fresh.replace(_head_path(path))
+def _remember(path: Path, content: bytes) -> str:
+    """Note the chain's head beside the mirror, so that a cut end shows; returns what speaks against an earlier note.
+
+    A note that is not borne out stays: it is all that is left of what was seen here.
+    """
+    found, before = records_of(content), head(path)
+    lost = beyond(found, [before], "the note beside the copy") if before else None
+    if lost is None and found:
+        fresh = _head_path(path).with_suffix(".new")
+        fresh.write_text(f"{found[-1].seq} {found[-1].hash}\n", encoding="ascii")
+        fresh.replace(_head_path(path))
+    return str(lost or "")
 
 
 def _head_path(path: Path) -> Path:

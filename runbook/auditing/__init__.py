@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from runbook import app
 from runbook.auditing import exporting, listing, reporting, showing, verifying
 from runbook.auditing.asked import asked
-from runbook.errors import RunbookError
+from runbook.errors import RunbookError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,4 +28,10 @@ def run(action: str, **given: Any) -> int:
     try:
         return _TASKS[action](asked(action, **given))
     except RunbookError as error:
-        return app.refuse(app.Request(action, json=given.get("json", False)), error)
+        return _refuse(action, error, given)
+    except OSError as error:
+        return _refuse(action, UsageError(f"{error.filename}: {error.strerror}"), given)
+
+
+def _refuse(action: str, error: RunbookError, given: Mapping[str, Any]) -> int:
+    return app.refuse(app.Request(action, json=given.get("json", False)), error)

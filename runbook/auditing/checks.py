@@ -64,8 +64,9 @@ def _against(content: bytes, heads: Sequence[Head], check: str, teller: str) -> 
 
 def mirrored(found: Mirrored, before: Head | None) -> Finding:
     """The copy here and the host's chain are the same."""
-    if found.aside is not None:
-        return Finding("audit.mirror", Outcome.FAIL, found.note, {"aside": str(found.aside)})
+    if found.note:
+        evidence = {"aside": str(found.aside)} if found.aside else {}
+        return Finding("audit.mirror", Outcome.FAIL, found.note, evidence)
     if before is None:
         return Finding("audit.mirror", Outcome.PASS, "there was no copy here: it was made now")
     came = f", {found.size_bytes} bytes of it new" if found.size_bytes else ""

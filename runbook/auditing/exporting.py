@@ -86,7 +86,7 @@ def write(path: Path, text: str) -> None:
     """Replace the file whole: a reader never sees half a report."""
     fresh = path.with_name(f".{path.name}.new")
     try:
-        fresh.write_text(text, encoding="utf-8")
+        fresh.write_text(text, encoding="utf-8", errors="replace")
         fresh.replace(path)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error

@@ -51,7 +51,7 @@ def _page(asked: Asked, record: Record, view: View) -> str:
 
 def _standing(asked: Asked, record: Record) -> str:
     """What can be said from here of the chain the record stands in."""
-    found = checks.chain(audit.path_of(asked.request.directory, record.host).read_bytes())
+    found = checks.chain(audit.mirror_of(asked.mirrors, record).read_bytes())
     return f"this copy of the chain: {found.message}; `./invoke audit.verify` asks the host too"
 
 

@@ -53,3 +53,12 @@ def test_what_is_no_secret_stays_as_it_is() -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_a_number_that_is_none_becomes_text(value: float) -> None:
     assert masked({"rate": value}) == {"rate": str(value)}
+
+
+def test_what_is_nested_beyond_reason_is_cut() -> None:
+    value: Any = "core"
+    for _ in range(900):
+        value = [value]
+    told = json.dumps(masked({"result": value}))
+    assert "core" not in told
+    assert "nested too deeply" in told

@@ -9,6 +9,7 @@ import pytest
 
 from runbook.audit import mirror, path_of, records
 from runbook.audit.mirror import Mirrored, directory, forget, head, read_chain, set_aside
+from runbook.audit.record import records_of
 from runbook.errors import HelperError
 from tests.audit.chains import ChainWire, chain_of, record, three
 from tests.building import host
@@ -83,6 +84,19 @@ def test_a_copy_that_was_cut_goes_on_where_it_ends(tmp_path: Path, size: int) ->
     here(tmp_path).write_bytes(content[:size])
     assert copied(content, tmp_path) == Mirrored(len(content) - size)
     assert here(tmp_path).read_bytes() == content
+
+
+def test_a_copy_and_a_host_that_were_both_cut_do_not_bear_out_the_note(tmp_path: Path) -> None:
+    content = three()
+    copied(content, tmp_path)
+    cut = content.splitlines(keepends=True)[0]
+    here(tmp_path).write_bytes(cut)
+    for _ in range(2):
+        found = copied(cut, tmp_path)
+        assert found.aside is None
+        assert "the note beside the copy knows #3" in found.note
+    assert head(here(tmp_path)) == (3, records_of(content)[-1].hash)
+    assert not copied(content, tmp_path).note
 
 
 def test_a_host_whose_history_is_another_is_told_with_the_record_it_lost(tmp_path: Path) -> None:

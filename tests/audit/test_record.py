@@ -112,3 +112,16 @@ def test_all_mirrors_are_read_in_order_of_time_and_nothing_set_aside(mirrors: Pa
     found = audit.in_mirrors(mirrors)
     assert len(found) == 5
     assert [one.host for one in found][-3:] == ["gpu1", "gpu2", "gpu2"]
+
+
+def test_two_host_files_of_one_service_share_a_chain_and_each_record_counts_once(mirrors: Path) -> None:
+    (mirrors / "gpu1-b.jsonl").write_bytes(three())
+    assert len(audit.in_mirrors(mirrors)) == 5
+    assert audit.find(mirrors, str(VARIED["id"])).host == "gpu1"
+
+
+def test_a_record_is_found_in_its_mirror_whatever_host_it_names(mirrors: Path) -> None:
+    (mirrors / "gpu3.jsonl").write_bytes(chain_of([{"id": "odd", "host": "../../etc/passwd"}]))
+    assert audit.mirror_of(mirrors, audit.find(mirrors, "odd")).name == "gpu3.jsonl"
+    with pytest.raises(KeyError):
+        audit.mirror_of(mirrors, records_of(chain_of([record(99)]))[0])

@@ -258,6 +258,7 @@ def test_what_makes_no_sense_is_one_message_and_exit_2(
         ("audit.list --json", 0),
         ("audit.list --host gpu1 --outcome pass --outcome fail --since 2w --json", 0),
         ("audit.show 20261130T035 --json", 0),
+        ("audit.show --json", 0),
         ("audit.verify --json", 0),
         ("audit.export --format junit --json", 0),
         ("audit.show 2026 --json", 2),
@@ -275,9 +276,16 @@ def test_every_task_prints_one_document_without_a_terminal_or_stdin(
     assert document(capsys)
 
 
-def test_a_record_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    program = RunbookProgram(name="invoke", binary="invoke", namespace=tasks.namespace)
-    with pytest.raises(SystemExit) as ended:
-        program.run(["invoke", "audit.show"])
-    assert ended.value.code == 2
-    assert "'id'" in capsys.readouterr().err
+def test_without_an_id_the_youngest_record_is_shown(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(project, "audit.show") == 0
+    assert capsys.readouterr().out.startswith("verify gpu2: FAIL (exit 1)")
+
+
+def test_a_mirror_that_cannot_be_read_is_one_message_and_exit_2(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory(project) / "gpu3.jsonl").mkdir()
+    assert run(project, "audit.list", json=True) == 2
+    assert "gpu3.jsonl: Is a directory" in document(capsys)["error"]
