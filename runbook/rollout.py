@@ -214,6 +214,7 @@ def _undone(work: Work, story: Story, plan: Plan, parent: Release, *, serving: b
         deciding.mark(work, story, "unproven")
         if plan.changes and work.offer(f"stopped; roll back to {parent.id} now?"):
             _go_back(work, story, parent)
+            inflight.settle(work)
         raise
     except GateError as error:
         story.error = error

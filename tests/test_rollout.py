@@ -7,7 +7,7 @@ import pytest
 
 from runbook import looking, rollout
 from runbook.errors import InterruptedByOperator
-from runbook.events import Event, Run
+from runbook.events import Event, Run, StepStarted
 from runbook.model import Policy, Sessions
 from runbook.options import Options
 from runbook.work import Work
@@ -357,6 +357,30 @@ def test_ctrl_c_at_any_moment_leaves_old_or_new_bytes_and_the_next_deploy_ends_r
     assert deploy(fake).exit_code == 0
     assert fake.files == new
     assert fake.inflight is None
+
+
+def test_an_interrupted_deploy_that_the_operator_took_back_leaves_nothing_to_settle() -> None:
+    fake = a_host()
+    old = dict(fake.files)
+    operator = StopAt("StepStarted validate final80")
+    story = deploy(fake, listeners=[operator], checkpoint=operator.checkpoint, offer=lambda question: True)
+    assert (story.exit_code, story.rolled_back_to) == (130, story.extra["parent"])
+    assert fake.files == old
+    assert fake.inflight is None
+
+
+def test_a_second_ctrl_c_leaves_at_once_and_its_document_tells_how_far_it_came() -> None:
+    def leave(event: Event) -> None:
+        if isinstance(event, StepStarted) and event.name == "validate final80":
+            raise KeyboardInterrupt
+
+    fake = a_host()
+    story = deploy(fake, listeners=[leave])
+    document = story.document()
+    assert (document["exit_code"], document["release"]) == (130, fake.current)
+    assert document["plan"]["changes"]
+    assert document["audit"]["seq"] == len(fake.audit)
+    assert fake.inflight is not None
 
 
 def a_deployed() -> FakeHost:

@@ -6,7 +6,6 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from runbook.errors import RunbookError
-from runbook.stages import recording
 from runbook.story import Story
 
 if TYPE_CHECKING:
@@ -26,13 +25,15 @@ def begin(work: Work, action: str) -> Story:
 
 @contextlib.contextmanager
 def told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
-    """Whatever ends a rollout, its record is written; errors of ours end it, foreign ones go on up."""
+    """Whatever ends a rollout, its record is written; errors of ours and a second Ctrl-C end it, foreign ones go on up."""
     started = work.now()
     try:
         if audited:
+            from runbook.stages import recording  # pages that only look keep no record and pay for none
+
             story.facts = recording.machine(work)
         yield
-    except RunbookError as error:
+    except (RunbookError, KeyboardInterrupt) as error:
         story.error = error
     except BaseException as error:
         story.error = error
@@ -44,6 +45,8 @@ def told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
 
 def append_record(work: Work, story: Story, started: datetime.datetime) -> None:
     """Append the audit record on the host; a host that cannot take it is said, and the story's error stays first."""
+    from runbook.stages import recording
+
     record = recording.record(work, story, started)
     try:
         story.audit = recording.append(work, record)
