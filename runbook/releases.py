@@ -15,7 +15,7 @@ from runbook.plan import Plan, toward
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from runbook.model import FileState, Host, Observation
+    from runbook.model import FileState, Host, Observation, UnitState
     from runbook.plan import Environment
 
 
@@ -29,6 +29,7 @@ def manifest(
     flags: Mapping[str, Environment],
     rollout: str,
     engine: Mapping[str, Any] | None = None,
+    units: Mapping[str, UnitState] | None = None,
 ) -> dict[str, Any]:
     """A release as the host keeps it; `Release` is what `observation.release` reads back from it."""
     return {
@@ -53,7 +54,14 @@ def manifest(
         "validations": [],
         "bench": None,
         "engine": dict(engine or {}),
+        "units": {name: _unit(state) for name, state in (units or {}).items()},
     }
+
+
+def _unit(state: UnitState) -> dict[str, Any]:
+    """How a unit stood when a release was made; told, never put back."""
+    names = ("LoadState", "ActiveState", "SubState", "UnitFileState", "MainPID", "NRestarts")
+    return {name: state.properties.get(name) for name in names}
 
 
 def records(files: Mapping[str, FileState], changes: Sequence[Change] = ()) -> tuple[FileRecord, ...]:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import base64
+from typing import TYPE_CHECKING, Any
 
 from runbook import releases
-from runbook.errors import FileChangedError, InterruptedByOperator, PreflightError, ReleaseError
+from runbook.errors import (
+    FileChangedError,
+    InterruptedByOperator,
+    PreflightError,
+    ReleaseError,
+    RunbookError,
+)
+from runbook.model import Change
 from runbook.stages import inflight, interrupted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
-    from runbook.model import Host, Observation
+    from runbook.model import Host, Observation, Release
     from runbook.plan import Plan
     from runbook.work import Work
+
+DIFF_LINES = 60  # of hand edits in one message
 
 
 def confirm(work: Work) -> None:
@@ -58,8 +68,25 @@ def refuse_hand_edits(work: Work, seen: Observation, *, force: bool) -> None:
     # What an interrupted rollout wrote is nobody's hand.
     written = bool((seen.inflight or {}).get("parent"))
     edited = releases.edited_since(seen, here) if here and not written else ()
-    if edited and not force:
+    if here and edited and not force:
         raise ReleaseError(
-            f"{', '.join(edited)} changed since release {here.id if here else ''} by another hand; "
+            f"{', '.join(edited)} changed since release {here.id} by another hand; "
             "--force saves what is there as a release and goes back all the same"
+            f"{_by_hand(work, seen, here, edited)}"
         )
+
+
+def _by_hand(work: Work, seen: Observation, here: Release, edited: Sequence[str]) -> str:
+    """What somebody's hand made of a release's files, as a diff; nothing where its copies are damaged."""
+    try:
+        stored = work.wire.call("release_read", state=work.host.state, id=here.id)["files"]
+    except RunbookError:
+        return ""
+    diffs = (Change(path, _bytes(stored.get(path)), seen.files[path].content).diff() for path in edited)
+    lines = "".join(diffs).splitlines()
+    more = [f"({len(lines) - DIFF_LINES} more lines)"] if len(lines) > DIFF_LINES else []
+    return "".join(f"\n{line}" for line in (*lines[:DIFF_LINES], *more))
+
+
+def _bytes(stored: Mapping[str, Any] | None) -> bytes | None:
+    return None if stored is None or stored.get("b64") is None else base64.b64decode(stored["b64"])

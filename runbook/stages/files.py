@@ -15,7 +15,7 @@ from runbook.work import new_id
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runbook.model import Change, Host, Observation, Release
+    from runbook.model import Change, Host, Observation, Release, UnitState
     from runbook.plan import Plan
     from runbook.work import Work
 
@@ -38,6 +38,7 @@ def secure(work: Work, seen: Observation, engine: Mapping[str, Any] | None = Non
             files=releases.records(seen.files),
             flags=_flags(work.host, seen),
             engine=engine,
+            units=seen.units,
         )
         work.wire.call("set_current", state=work.host.state, id=release.id)
         step.detail = f"release {release.id} (adopted)"
@@ -59,7 +60,15 @@ def write(
     with work.run.step("write") as step, inflight.marked(work, "write"):
         _write_files(work, plan)
         files = releases.records(seen.files, plan.changes)
-        release = _save(work, "unproven", parent=parent.id, files=files, flags=plan.wanted, engine=engine)
+        release = _save(
+            work,
+            "unproven",
+            parent=parent.id,
+            files=files,
+            flags=plan.wanted,
+            engine=engine,
+            units=seen.units,
+        )
         work.wire.call("set_current", state=work.host.state, id=release.id)
         step.detail = f"{len(plan.changes)} files, release {release.id}"
     return release.id
@@ -100,6 +109,7 @@ def _save(
     files: Any,
     flags: Mapping[str, plans.Environment],
     engine: Mapping[str, Any] | None,
+    units: Mapping[str, UnitState],
 ) -> Release:
     now = work.now()
     document = releases.manifest(
@@ -111,6 +121,7 @@ def _save(
         flags=flags,
         rollout=work.rollout,
         engine=engine,
+        units=units,
     )
     work.wire.call(
         "release_save", state=work.host.state, manifest=document, files=[file.path for file in files]

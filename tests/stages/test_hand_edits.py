@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from runbook.stages import before
+from tests.building import DECODE
+from tests.fakehost import FakeHost
+from tests.test_rollout import deploy, rollback
+
+
+def edited(more: bytes) -> tuple[FakeHost, str]:
+    fake = FakeHost()
+    deploy(fake)
+    fake.files[DECODE] += more
+    story = rollback(fake)
+    assert story.exit_code == 2
+    return fake, str(story.error)
+
+
+def test_a_rollback_over_hand_edits_is_refused_with_their_diff() -> None:
+    _, message = edited(b"export A=1\n")
+    assert f"{DECODE} changed since release" in message
+    assert f"--- {DECODE}" in message
+    assert "\n+export A=1" in message
+
+
+def test_secrets_in_hand_edits_stay_on_the_host() -> None:
+    _, message = edited(b"export HF_TOKEN=hf_abcdef\n")
+    assert "hf_abcdef" not in message
+    assert "+export HF_TOKEN=***" in message
+
+
+def test_a_rewritten_file_fills_no_screen() -> None:
+    _, message = edited(b"echo line\n" * 500)
+    assert len(message.splitlines()) == before.DIFF_LINES + 2
+    assert message.endswith("more lines)")
+
+
+def test_a_file_taken_away_by_hand_is_shown_as_gone() -> None:
+    fake = FakeHost()
+    deploy(fake)
+    del fake.files[DECODE]
+    message = str(rollback(fake).error)
+    assert "+++ /dev/null" in message
+
+
+def test_a_damaged_release_refuses_all_the_same_without_a_diff() -> None:
+    fake = FakeHost()
+    deploy(fake)
+    fake.files[DECODE] += b"export A=1\n"
+    here = fake.current or ""
+    read = fake._release_read
+
+    def damaged(state: str, id: str) -> object:
+        if id == here:
+            from runbook.errors import PreflightError
+
+            raise PreflightError("as saved it is damaged")
+        return read(state, id)
+
+    fake._release_read = damaged  # type: ignore[method-assign, assignment]
+    story = rollback(fake)
+    assert story.exit_code == 2
+    assert "---" not in str(story.error)
+
+
+def test_a_release_tells_how_the_units_stood_when_it_was_made() -> None:
+    fake = FakeHost()
+    fake.units["decode.service"].restarts = 7
+    deploy(fake)
+    (adopted,) = (one for one in fake.releases.values() if one["verdict"] == "adopted")
+    assert adopted["units"]["decode.service"]["ActiveState"] == "active"
+    assert adopted["units"]["decode.service"]["NRestarts"] == "7"
