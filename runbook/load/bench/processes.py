@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import signal
 from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,10 @@ _START_S = 60.0
 
 @contextlib.contextmanager
 def processes(number: int) -> Iterator[Executor | None]:
-    """`number` processes that are all up when the block starts; None for one: then this process sends by itself."""
+    """`number` processes that are all up when the block starts; None for one: then this process sends by itself.
+
+    A block that ends with an exception, such as Ctrl-C, stops them in the middle of their load.
+    """
     if number == 1:
         yield None
         return
@@ -28,10 +32,17 @@ def processes(number: int) -> Iterator[Executor | None]:
         number, mp_context=context, initializer=_meet, initargs=(context.Barrier(number),)
     ) as pool:
         list(pool.map(_present, range(number)))
-        yield pool
+        try:
+            yield pool
+        except BaseException:
+            # The pool would wait for the load to end by itself.
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
 
 
 def _meet(barrier: Barrier) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the process that started us
     barrier.wait(_START_S)
 
 
