@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from runbook.model import Restart
 from runbook.onhost.masking import is_secret
 from runbook.places import arguments
+from runbook.places.origins import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -38,11 +39,15 @@ def needed(
 
 @dataclass(frozen=True, slots=True)
 class Feeding:
-    """The files a unit's environment comes from, those of them that the plan changes, and what its script launches."""
+    """The files a unit's environment comes from, those of them that the plan changes, and what its script launches.
+
+    `any_name`: something in them may set any variable, which only a run can tell.
+    """
 
     files: tuple[str, ...]
     changed: frozenset[str]
     launch: Arguments
+    any_name: bool = False
 
     @classmethod
     def of(cls, unit: Unit, origins: Mapping[str, Origins], changed: Collection[str]) -> Feeding:
@@ -50,7 +55,8 @@ class Feeding:
         own = (unit.script,) if unit.script else ()
         files = tuple(dict.fromkeys((*own, *known, *unit.env_files, *unit.drop_ins, *unit.sourced)))
         launch = origins[unit.role].arguments if unit.role in origins else arguments.NO_SCRIPT
-        return cls(files, frozenset(files).intersection(changed), launch)
+        any_name = unit.role in origins and ANY in origins[unit.role].unreadable
+        return cls(files, frozenset(files).intersection(changed), launch, any_name)
 
 
 def _why(unit: Unit, seen: Observation, wanted: Environment, feeding: Feeding) -> str | None:
@@ -62,9 +68,24 @@ def _why(unit: Unit, seen: Observation, wanted: Environment, feeding: Feeding) -
         return _why_unknown(unit, state, seen, feeding)
     if unit.script in feeding.changed and not wanted:
         return "its script changes and cannot be read for what it exports"
-    differing = differences(wanted, state)
-    environment = f"running environment differs: {'; '.join(differing)}" if differing else None
-    return "; ".join(filter(None, (environment, _why_arguments(unit, state, seen, feeding)))) or None
+    reasons = (
+        _why_environment(unit, state, seen, wanted, feeding),
+        _why_arguments(unit, state, seen, feeding),
+    )
+    return "; ".join(filter(None, reasons)) or None
+
+
+def _why_environment(
+    unit: Unit, state: UnitState, seen: Observation, wanted: Environment, feeding: Feeding
+) -> str | None:
+    """A variable that is meant to be absent, where an eval may set it at every start, restarts only for a newer file."""
+    sure = (
+        {name: value for name, value in wanted.items() if value is not None} if feeding.any_name else wanted
+    )
+    differing = differences(sure, state)
+    if not differing and feeding.any_name and _why_unknown(unit, state, seen, feeding):
+        differing = differences(wanted, state)
+    return f"running environment differs: {'; '.join(differing)}" if differing else None
 
 
 def _why_arguments(unit: Unit, state: UnitState, seen: Observation, feeding: Feeding) -> str | None:

@@ -141,3 +141,32 @@ def test_a_changed_unit_file_asks_for_a_daemon_reload() -> None:
 
 def unit_with_script(path: str) -> Unit:
     return Unit("decode", "decode.service", path, "http://127.0.0.1:30002/health")
+
+
+EVAL = b'#!/bin/bash\neval "$(conda shell.bash hook)"\nexport %s=0\nexec python\n' % OVERLAP.encode()
+
+
+@pytest.mark.parametrize(
+    ("ctime_s", "environ", "want"),
+    [
+        (500.0, {OVERLAP: "0", TOPK: "1"}, None),
+        (500.0, {OVERLAP: "1"}, f"running environment differs: {OVERLAP} is '1', wanted '0'"),
+        (1500.0, {OVERLAP: "0", TOPK: "1"}, f"running environment differs: {TOPK} is '1', wanted absent"),
+        (500.0, {OVERLAP: "0"}, None),
+    ],
+)
+def test_what_an_eval_may_set_at_every_start_restarts_only_for_a_newer_script(
+    ctime_s: float, environ: dict[str, str], want: str | None
+) -> None:
+    look = observation(
+        decode=EVAL,
+        prefill=script(),
+        units={**RUNNING_RIGHT, "decode.service": unit_state("decode.service", environ)},
+    )
+    files = {**look.files, DECODE: file_state(DECODE, EVAL, ctime_s=ctime_s)}
+    made = plan.deploy(host(), dataclasses.replace(look, files=files))
+    assert made.changes == ()
+    assert {restart.role: restart.why for restart in made.restarts}.get("decode") == want
+    assert made.notes[-1] == (
+        f"not known what it sets: {DECODE}: line 2: eval runs text that only a run knows"
+    )

@@ -67,10 +67,25 @@ def _offences(host: Host, traced: Mapping[str, Origins]) -> Iterator[Offence]:
     for unit in host.units:
         for flag in host.flags_of(unit.role):
             found, place = traced[unit.role], traced[unit.role].winner(flag.name)
-            if _as_wanted(flag, found) or (place is not None and place.kind == "script"):
-                continue  # the script's own edit has proved or refused what stands in it
+            if _as_wanted(flag, found):
+                continue
+            if place is not None and place.kind == "script":
+                # The script's own edit has proved or refused what it exports; that leaves `K=1` of what came exported.
+                place = _under(flag.name, found)
+                if place is None:
+                    continue
             if place is not None or flag.name not in found.unreadable:
                 yield Offence(unit, flag, place)
+
+
+def _under(name: str, found: Origins) -> Place | None:
+    """The last place besides the script of a variable that is decided."""
+    besides = [place for place in found.places[name] if place.kind != "script"]
+    return (
+        besides[-1]
+        if besides and name not in found.unreadable and found.values.get(name) is not None
+        else None
+    )
 
 
 def _as_wanted(flag: Flag, found: Origins) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runbook.edits import serve_script
@@ -99,7 +99,9 @@ def _inner(path: str, sourced: Sourced, around: _Around) -> Flat | str | None:
         return f"{sourced.path}: {refused} (sourced by {path}:{sourced.line})"
     if around.depth >= _DEPTH or not (around.followed.search(text) or found.sourced):
         return None
-    return _flat(sourced.path, content, found, around.inside(sourced))
+    inner = _flat(sourced.path, content, found, around.inside(sourced))
+    hidden = found.unreadable.get("*")
+    return replace(inner, unread=(f"{sourced.path}: {hidden}", *inner.unread)) if hidden else inner
 
 
 def _until_return(content: bytes, read: ScriptEnvironment) -> tuple[bytes, ScriptEnvironment]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from runbook.model import Flag, Observation, Unit
     from runbook.places.reading import Files
 
+ANY = "*"  # in `unreadable`: any name may be concerned
 _NOWHERE = Origin("", 0)
 
 
@@ -87,10 +88,15 @@ def _through_script(
         places=_by_name([*from_systemd, *_script_places(*final)]),
         values={name: value for name, value in final[0].values.items() if name in names_},
         unreadable=final[0].unreadable,
-        unread=(*unread, *whole.unread),
+        unread=(*unread, *_hidden(path, own), *whole.unread),
         fed_by=(*fed_by, path, *sourced),
         arguments=arguments.of_script(content),
     )
+
+
+def _hidden(path: str, own: ScriptEnvironment) -> tuple[str, ...]:
+    """What may set any name, such as an eval."""
+    return (f"{path}: {own.unreadable[ANY]}",) if ANY in own.unreadable else ()
 
 
 def read_script(path: str, content: bytes) -> ScriptEnvironment:
