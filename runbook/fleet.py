@@ -6,7 +6,7 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING
 
-from runbook import app, inventory, screens
+from runbook import app, inventory
 
 if TYPE_CHECKING:
     from typing import Any
@@ -24,6 +24,8 @@ def names(request: app.Request) -> tuple[str, ...]:
 
 def status(request: app.Request, hosts: tuple[str, ...]) -> int:
     """Ask one after the other, all of them; returns the exit code of the worst (README, exit codes)."""
+    from runbook import screens
+
     view = app.view_of(request)
     quiet = dataclasses.replace(view, silent=True)
     documents: list[dict[str, Any]] = []

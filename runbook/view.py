@@ -8,8 +8,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runbook import charset, ending, interrupt
-from runbook.plain import Plain
+from runbook import charset, interrupt
 from runbook.text import clean
 from runbook.verdict import Outcome
 
@@ -52,6 +51,8 @@ class View:
         if self.silent:
             return []
         if not self.drawable:
+            from runbook.plain import Plain
+
             return [Plain(self.stream, verbose=self.verbose)]
         from runbook import console  # Rich is only paid for where there is a terminal
 
@@ -64,8 +65,12 @@ class View:
 
     def summary(self, document: Mapping[str, Any]) -> None:
         """The last lines of a rollout: verdict, what was not well, release, audit id, and how to go back."""
+        if self.silent:
+            return
+        from runbook import ending
+
         texts = ending.lines(document)
-        if self.silent or not self.drawable:
+        if not self.drawable:
             self.say("\n".join(texts))
             return
         from runbook import console
