@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from runbook import bundle, inventory, pages, provenance, ssh, tunnel
 from runbook.calling import TellingWire
 from runbook.errors import RunbookError, UsageError
-from runbook.events import Run
+from runbook.events import Ended, Run
 from runbook.interrupt import Interrupt
 from runbook.options import Options
 from runbook.story import Story
@@ -150,6 +150,7 @@ def document_of(
         story = Story(request.action, name, rollout_id, told.steps, told.findings, error=error)
     document = story.document()
     view.summary(document)
+    told.tell(Ended(document))
     return document
 
 
@@ -162,6 +163,8 @@ def _work(
     _require_answerable(request, name, interactive=view.interactive and not view.silent)
     mode: Mode = "reading" if request.options.dry_run else MODES[request.action]
     sign = _signature(request, host, mode)
+    if host.notify and mode != "reading":
+        _notify(host, request, told, rollout_id)
     ask = view.secret if view.interactive else None
     with contextlib.ExitStack() as stack:
         with told.step(f"connect {host.ssh.address}"):
@@ -194,6 +197,15 @@ def _work(
             offer=view.ask,
             checkpoint=interrupt.checkpoint,
         )
+
+
+def _notify(host: Host, request: Request, told: Run, rollout_id: str) -> None:
+    """Tell the host's webhooks of this rollout, from now to its end."""
+    from runbook import notify
+
+    found = notify.receivers(host.notify, os.environ, told.note)
+    rollout = {"action": request.action, "host": host.name, "rollout": rollout_id}
+    told.listen(notify.Outbox(found, rollout, say=told.note))
 
 
 def _overridden(declared: Host, request: Request, *, say: Callable[[str], None]) -> Host:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from runbook import lines, stepline
 from runbook.ending import COMMAND
-from runbook.events import Called, Found, Note, Progress, Showed, StepEnded, StepStarted
+from runbook.events import Called, Ended, Found, Note, Progress, Showed, StepEnded, StepStarted
 from runbook.text import clean, folded, one_line
 from runbook.verdict import Outcome, is_warning
 
@@ -70,6 +70,8 @@ class Live:
                 self._show(event)
             case Called():
                 self._called(event)
+            case Ended():
+                pass  # the view sums it up
 
     def hold(self) -> None:
         """Stop drawing until the next step begins: somebody is asked something."""

@@ -65,7 +65,14 @@ class Showed:
     value: Any
 
 
-Event = StepStarted | Progress | StepEnded | Note | Found | Showed | Called
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The rollout is over, and its document is what `--json` prints."""
+
+    document: Mapping[str, Any]
+
+
+Event = StepStarted | Progress | StepEnded | Note | Found | Showed | Called | Ended
 
 
 class Listener(Protocol):
@@ -112,6 +119,10 @@ class Run:
         self._step_began = 0.0
         self.deeds = Deeds(clock)
         self.probes: list[Finding] = []
+
+    def listen(self, listener: Listener) -> None:
+        """One more listener, from now on."""
+        self._listeners = (*self._listeners, listener)
 
     def tell(self, event: Event) -> None:
         if isinstance(event, StepEnded):

@@ -189,6 +189,15 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """A webhook that hears of rollouts: its URL, or the variable here that holds it; `on` are the moments."""
+
+    on: tuple[str, ...]
+    url: str | None = None
+    url_env: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """A machine and what should be true on it. `units` stand in start order.
 
@@ -214,6 +223,7 @@ class Host:
     keep_releases: int = 20
     scope: Literal["system", "user"] = "system"
     checkout: str | None = None
+    notify: tuple[Notice, ...] = ()
 
     @property
     def state(self) -> str:

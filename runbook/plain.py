@@ -6,7 +6,7 @@ import datetime
 from typing import TYPE_CHECKING
 
 from runbook import lines
-from runbook.events import Called, Found, Note, Progress, Showed, StepEnded, StepStarted
+from runbook.events import Called, Ended, Found, Note, Progress, Showed, StepEnded, StepStarted
 from runbook.text import one_line
 from runbook.verdict import Outcome, is_warning
 
@@ -55,6 +55,8 @@ class Plain:
                 return lines.of(event.kind, event.value)
             case Called():
                 return [lines.called(event)] if self._verbose else []
+            case Ended():
+                return []  # the view sums it up
 
     def _found(self, event: Found) -> list[str]:
         passed = event.finding.outcome is Outcome.PASS and not is_warning(event.finding)

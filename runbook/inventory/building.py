@@ -38,6 +38,7 @@ def host(name: str, source: str, file: tables.HostFile) -> model.Host:
         keep_releases=file.keep_releases,
         scope=file.scope,
         checkout=file.source,
+        notify=tuple(model.Notice(tuple(one.on), one.url, one.url_env) for one in file.notify),
     )
 
 

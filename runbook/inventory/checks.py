@@ -50,9 +50,15 @@ def _scope_fits(root: Node) -> Iterator[Wrong]:
     if not (isinstance(scope, Scalar) and scope.text == "user"):
         return
     if isinstance(become, Scalar) and become.text == "true":
-        yield ("become",), "stands beside scope: user, whose units are the login user's own; keep one of the two"
+        yield (
+            ("become",),
+            "stands beside scope: user, whose units are the login user's own; keep one of the two",
+        )
     if at(root, ("state_dir",)) is None:
-        yield ("scope",), "user also needs a state_dir that the login user owns, such as /home/ann/.local/state/runbook"
+        yield (
+            ("scope",),
+            "user also needs a state_dir that the login user owns, such as /home/ann/.local/state/runbook",
+        )
 
 
 def _named_once(root: Node) -> Iterator[Wrong]:
@@ -209,6 +215,16 @@ def _scripted(units: Mapping[str, Table]) -> list[str]:
     return [role for role, unit in units.items() if "script" in unit.items]
 
 
+def _one_way_to_notify(root: Node) -> Iterator[Wrong]:
+    listing = at(root, ("notify",))
+    for index, notice in enumerate(listing.items if isinstance(listing, Listing) else ()):
+        if isinstance(notice, Table) and len({"url", "url_env"} & notice.items.keys()) != 1:
+            yield (
+                ("notify", index),
+                "should have a url, or a url_env that names the variable it stands in, one of the two",
+            )
+
+
 def _validations(root: Node) -> Iterator[tuple[int, Table]]:
     listing = at(root, ("validations",))
     entries = listing.items if isinstance(listing, Listing) else ()
@@ -222,6 +238,7 @@ _OF_KEYS: tuple[_Check, ...] = (
     _value_or_absent,
     _one_word_an_argument,
     _flags_have_a_place,
+    _one_way_to_notify,
     _arguments_have_a_place,
     _no_secret_arguments,
     _options,

@@ -181,6 +181,19 @@ class PolicyTable(_Table):
     ] = "optional"
 
 
+class NoticeTable(_Table):
+    """A webhook that is told of rollouts: JSON with a text that Slack shows."""
+
+    url: Url | None = Field(None, description="Where to post; who knows it can post, too.")
+    url_env: Variable | None = Field(None, description="Variable HERE that holds the URL.")
+    on: Annotated[list[Literal["started", "failed", "rolled_back", "passed"]], Field(min_length=1)] = [
+        "started",
+        "failed",
+        "rolled_back",
+        "passed",
+    ]
+
+
 _ALIAS, _TABLE, _SESSIONS, _COMMAND = "<alias>", "<table>", "<sessions>", "<command>"
 BRANCHES = frozenset({_ALIAS, _TABLE, _SESSIONS, _COMMAND})
 
@@ -229,6 +242,7 @@ class HostFile(_Table):
     validations: list[Validation] = []
     bench: BenchTable | None = None
     policy: PolicyTable = PolicyTable()
+    notify: list[NoticeTable] = []
 
 
 def table_at(path: Path, written: Collection[str]) -> type[BaseModel] | None:
@@ -252,6 +266,8 @@ def table_at(path: Path, written: Collection[str]) -> type[BaseModel] | None:
                 "policy": PolicyTable,
             }
             return tables.get(key)
+        case ("notify", int()):
+            return NoticeTable
         case ("validations", int()):
             return CommandTable if "run" in written else SessionsTable
         case _:
