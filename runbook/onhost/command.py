@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 LIMIT_BYTES = 4 * 1024 * 1024
 _LAST_LINES = 10
+_LET_GO_S = 2.0
 
 
 def run(argv: Sequence[str], *, timeout_s: float = 30.0, expect: Sequence[int] = (0,)) -> str:
@@ -41,15 +43,25 @@ class Running:
         """Its standard output once it has ended, at most `timeout_s` from now; refusals as of `run`."""
         if self._process is None:
             raise Refusal("missing", f"no program {self._argv[0]} on this host", {"command": self._argv})
-        with self._process as process:
-            try:
-                out, err = process.communicate(timeout=timeout_s)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                raise _failed(self._argv, None, f"no answer within {timeout_s:.0f} s") from None
+        process = self._process
+        try:
+            out, err = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            _let_go(process)
+            raise _failed(self._argv, None, f"no answer within {timeout_s:.0f} s") from None
         if process.returncode not in expect:
             raise _failed(self._argv, process.returncode, _text(err or out))
         return _text(out)
+
+
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    """Kill a program and wait for its end, but no longer than a moment: one that hangs in a driver does not die."""
+    process.kill()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=_LET_GO_S)
 
 
 def _environment() -> dict[str, str]:

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 from runbook.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runbook.work import Work
 
 
-def look(work: Work) -> dict[str, Any]:
-    """`units`: what each unit's processes run, those that are up; `driver`: NVIDIA's, None where there is none."""
+def look(work: Work, gpus: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    """`units`: what each unit's processes run, those that are up; `driver`: NVIDIA's, None where there is none.
+
+    `gpus` are the host's where they have been asked for already: nvidia-smi takes its time.
+    """
     units = work.wire.call("engine", units=[unit.name for unit in work.host.units])
-    gpus = work.wire.call("gpus")["gpus"]
+    gpus = work.wire.call("gpus")["gpus"] if gpus is None else gpus
     known = {name: found for name, found in units.items() if found["packages"] or found["checkout"]}
     return {"units": known, "driver": gpus[0]["driver"] if gpus else None}
 

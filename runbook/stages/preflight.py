@@ -11,7 +11,7 @@ from runbook.probes import health, ready
 from runbook.stages import engine, holders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runbook.model import Host, Observation, Unit
     from runbook.plan import Plan
@@ -42,8 +42,9 @@ def check(work: Work, seen: Observation, plan: Plan, *, load: bool) -> Fit:
         if problems:
             raise PreflightError(f"{work.host.name}: {'; '.join(problems)}; nothing was changed")
         serving, step.detail = _serving(work)
-        _gpus(work)
-        return Fit(serving, engine.look(work))
+        gpus = work.wire.call("gpus")["gpus"]
+        _tell_faults(work, gpus)
+        return Fit(serving, engine.look(work, gpus))
 
 
 def room(seen: Observation) -> list[str]:
@@ -114,9 +115,8 @@ def _misdescribed(work: Work, url: str, answer: str) -> str:
     )
 
 
-def _gpus(work: Work) -> None:
+def _tell_faults(work: Work, gpus: Sequence[Mapping[str, Any]]) -> None:
     """Say what the driver has against the GPUs: a fault there looks like a fault of the change."""
-    gpus = work.wire.call("gpus")["gpus"]
     for gpu in gpus:
         if gpu["ecc_uncorrected"]:
             work.run.note(
