@@ -17,6 +17,7 @@ from runbook.stages import (
     engine,
     files,
     inflight,
+    interrupted,
     preflight,
     restarting,
     standing,
@@ -68,6 +69,7 @@ def check(work: Work, options: Options) -> Story:
             plans.require_units(work.host, seen)
             plans.require_scripts(work.host, seen)
         story.release = seen.current
+        interrupted.record_if_left(work, seen)
         story.plan, refused = configuration.planned(work.host, seen)
         rows = flagtable.rows(work.host, seen)
         story.extra["flags"] = standing.flags(work.host, seen)

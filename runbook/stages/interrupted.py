@@ -31,6 +31,12 @@ def record(work: Work, seen: Observation) -> None:
         work.run.note(f"rollout {who} left no record: it is recorded as interrupted (#{answer['seq']})")
 
 
+def record_if_left(work: Work, seen: Observation) -> None:
+    """`record` for a run that holds no lock: what somebody is still at work on they record themselves."""
+    if seen.lock_holder is None:
+        record(work, seen)
+
+
 def _record(work: Work, left: Mapping[str, Any]) -> dict[str, Any]:
     """Its end is not known, so it ends where it was seen last; `recorded_by` is the rollout that found it."""
     error = LinkLostError(f"interrupted after step {left.get('step')}, and no record was left")

@@ -180,6 +180,60 @@ def test_a_key_that_will_not_sign_leaves_an_unsigned_record_and_says_so() -> Non
     assert any("the agent is gone; the record is appended unsigned" in str(event) for event in told)
 
 
+# ------------------------------------------------------------------ a rollout that left no record
+
+LEFT = {
+    "rollout": "lost", "who": "ann@laptop", "since": "2026-01-01T00:00:00+00:00", "action": "rollback", "parent": None,
+    "operator": {"user": "ann", "host": "laptop"}, "reason": "too slow", "tool": TOOL, "step": "restart decode",
+    "steps": [
+        {"name": "write back", "began": "2026-01-01T00:00:01+00:00", "ended": "2026-01-01T00:00:03+00:00"},
+        {"name": "restart decode", "began": "2026-01-01T00:00:04+00:00", "ended": None},
+    ],
+}  # fmt: skip
+
+
+def verified(**fields: Any) -> list[Record]:
+    fake = a_host(**fields)
+    rollout.check(wired(fake), Options(skip_validation=True))
+    return list(records_of(fake.chain))
+
+
+def test_the_next_run_records_what_an_interrupted_one_was_doing_and_why() -> None:
+    owed, ours = verified(inflight=LEFT)
+    document = owed.document
+    assert (owed.id, owed.action, owed.outcome) == ("lost", "rollback", "error")
+    assert (document["operator"], document["reason"], document["tool"]) == (
+        LEFT["operator"],
+        "too slow",
+        TOOL,
+    )
+    assert document["recorded_by"] == ours.id
+    told = [(step["name"], step["outcome"], step["at_s"], step["duration_s"]) for step in owed.rows("steps")]
+    assert told == [("write back", "pass", 1.0, 2.0), ("restart decode", "error", 4.0, 0.0)]
+    assert (owed.text("started"), owed.text("ended")) == (
+        "2026-01-01T00:00:00.000+00:00",
+        "2026-01-01T00:00:04.000+00:00",
+    )
+
+
+def test_what_somebody_is_at_work_on_is_left_to_them() -> None:
+    (ours,) = verified(inflight=LEFT, lock={"who": "ann@laptop"})
+    assert ours.action == "verify"
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {},
+        {"rollout": None, "since": 7, "steps": "x"},
+        {"rollout": "a", "since": "soon", "steps": [{"began": "x"}, 3]},
+    ],
+)
+def test_a_damaged_book_is_recorded_as_far_as_it_goes(left: dict[str, Any]) -> None:
+    owed, _ = verified(inflight=left)
+    assert owed.outcome == "error"
+
+
 # ------------------------------------------------------------------ what servers say
 
 
