@@ -46,6 +46,7 @@ def deploy(work: Work, options: Options) -> Story:
         before.confirm(work)
         before.lock(work, "deploy")
         seen = before.unchanged(work, plan, plans.deploy)
+        before.auditable(work)
         load = _load_allowed(work, options)
         fit = preflight.check(work, seen, plan, load=load)
         parent = files.secure(work, seen, fit.engine)
@@ -68,8 +69,8 @@ def check(work: Work, options: Options) -> Story:
             seen = work.observe()
             plans.require_units(work.host, seen)
             plans.require_scripts(work.host, seen)
-        story.release = seen.current
         interrupted.record_if_left(work, seen)
+        story.release = seen.current
         story.plan, refused = configuration.planned(work.host, seen)
         rows = flagtable.rows(work.host, seen)
         story.extra["flags"] = standing.flags(work.host, seen)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook import looking, rollout
-from runbook.errors import InterruptedByOperator
+from runbook.errors import InterruptedByOperator, PreflightError
 from runbook.events import Event, Run, StepStarted
 from runbook.model import Policy, Sessions
 from runbook.options import Options
@@ -519,3 +519,34 @@ def test_a_verify_tells_the_drop_in_in_its_drift_and_why_a_deploy_would_be_refus
 def test_plan_and_deploy_show_the_very_same_plan() -> None:
     shown = looking.plan(work_on(with_a_drop_in(declared=True)), Options()).document()["plan"]
     assert deploy(with_a_drop_in(declared=True)).document()["plan"] == shown
+
+
+class WithoutAudit(FakeHost):
+    """A host whose audit can neither be read nor appended to."""
+
+    def _audit_place(self, state: str) -> dict[str, Any]:
+        raise PreflightError("audit_place: Is a directory")
+
+    def _audit_append(self, *args: Any, **more: Any) -> dict[str, Any]:
+        raise PreflightError("audit_append: Is a directory")
+
+
+def test_a_deploy_whose_record_cannot_be_kept_changes_nothing() -> None:
+    fake = WithoutAudit(host=host(validations=VALIDATIONS), load=clean)
+    before = dict(fake.files)
+    story = deploy(fake)
+    assert story.exit_code == 2
+    assert "its audit cannot be kept (audit_place: Is a directory); nothing was changed" in str(story.error)
+    assert fake.files == before
+    assert restarted(fake) == 0
+
+
+def test_a_rollback_goes_back_although_its_record_cannot_be_kept_and_says_so() -> None:
+    fake = a_host()
+    old = dict(fake.files)
+    deploy(fake)
+    fake.__class__ = WithoutAudit
+    story = rollback(fake)
+    assert fake.files == old
+    assert story.exit_code == 2
+    assert str(story.error) == "the audit record is not on the host: audit_append: Is a directory"

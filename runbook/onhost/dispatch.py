@@ -70,7 +70,8 @@ def dispatch(name: str, args: Mapping[str, Any], session: Session) -> Any:
         return call(session, **args)
     except OSError as error:
         kind = _KINDS.get(error.errno or 0, "failed")
-        raise Refusal(kind, str(error), {"path": error.filename, "errno": error.errno}) from error
+        said = str(error) if error.filename else f"{name}: {error}"  # of a descriptor no file is named
+        raise Refusal(kind, said, {"path": error.filename, "errno": error.errno}) from error
 
 
 def answer(request: Mapping[str, Any], session: Session) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from runbook import releases
 from runbook.errors import (
     FileChangedError,
     InterruptedByOperator,
+    LinkLostError,
     PreflightError,
     ReleaseError,
     RunbookError,
@@ -54,6 +55,18 @@ def unchanged(work: Work, plan: Plan, make: Callable[[Host, Observation], Plan])
             )
         interrupted.record(work, seen)
     return seen
+
+
+def auditable(work: Work) -> None:
+    """A deploy whose record cannot be kept does not begin. A rollback does: it may be what saves the night."""
+    try:
+        work.wire.call("audit_place", state=work.host.state)
+    except LinkLostError:
+        raise
+    except RunbookError as error:
+        raise PreflightError(
+            f"{work.host.name}: its audit cannot be kept ({error}); nothing was changed"
+        ) from error
 
 
 def refuse_unsettled(work: Work, seen: Observation) -> None:

@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from runbook import argumenttable, flagtable, releases
+from runbook.errors import LinkLostError, RunbookError
 from runbook.onhost.masking import mask
 
 if TYPE_CHECKING:
@@ -87,7 +88,14 @@ def _release(here: Release, seen: Observation) -> dict[str, Any]:
 
 def last_rollout(work: Work) -> dict[str, Any] | None:
     """The youngest record of the host's audit; None where there is none that can be read."""
-    for line in reversed(_tail(work).split(b"\n")):
+    try:
+        tail = _tail(work)
+    except LinkLostError:
+        raise
+    except RunbookError as error:
+        work.run.note(f"the last rollout is not known: {error}")
+        return None
+    for line in reversed(tail.split(b"\n")):
         record = _parsed(line)
         if record is not None:
             return _told(record)

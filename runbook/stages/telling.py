@@ -54,4 +54,11 @@ def append_record(work: Work, story: Story, started: datetime.datetime) -> None:
     except RunbookError as error:
         work.run.show("audit", {**record, "seq": None, "hash": None})
         work.run.note(f"the audit record could not be appended on the host: {error}")
-        story.error = story.error or error
+        story.error = story.error or _unrecorded(error)
+
+
+def _unrecorded(error: RunbookError) -> RunbookError:
+    """The same error, saying what failed: alone it would read as if the rollout itself had."""
+    told = type(error)(f"the audit record is not on the host: {error}")
+    told.data = error.data
+    return told

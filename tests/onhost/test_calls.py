@@ -79,3 +79,11 @@ def test_a_defect_is_worded_with_its_trace() -> None:
         answer = dispatch.defect({"id": 3}, error)
     assert answer["error"]["kind"] == "internal"
     assert "ZeroDivisionError" in answer["error"]["data"]["trace"]
+
+
+def test_an_error_that_names_no_file_names_the_call(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    (state / "audit.jsonl").mkdir(parents=True, mode=0o700)
+    state.chmod(0o700)
+    with pytest.raises(Refusal, match=r"audit_place: .*Is a directory"):
+        dispatch.dispatch("audit_place", {"state": str(state)}, Session("reading"))
