@@ -16,7 +16,6 @@ from runbook.plan import Plan
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
 
     from runbook.events import Event
 
@@ -40,7 +39,7 @@ EVENTS: tuple[Event, ...] = (
 POWERS = re.compile(r"[\x07\x1b\x9b\u202e]")
 
 
-def document(**fields: Any) -> Mapping[str, Any]:
+def document(**fields: Any) -> dict[str, Any]:
     """A deploy's document as `ending` reads it."""
     whole = {
         "action": "deploy", "host": "gpu1", "outcome": "pass", "exit_code": 0, "error": None, "findings": [],

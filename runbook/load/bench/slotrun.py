@@ -52,12 +52,12 @@ async def run_slot(
     settings: Settings,
     prompts: Prompts,
     slot: Slot,
-    told: Callable[[int, int], None] = lambda done, sent: None,
+    told: Callable[[int, int, int], None] = lambda done, sent, failed: None,
     pool: Executor | None = None,
 ) -> SlotRun:
     """Run one repeat, in the processes of `pool` if there is one.
 
-    `told` hears about once a second how many requests are done and sent; of other processes it hears nothing.
+    `told` hears about once a second how many requests are done, sent and failed; of other processes it hears nothing.
     """
     streams: list[RawStream] = []
     urls = settings.metrics_urls
@@ -106,10 +106,11 @@ def shifted(found: RequestRecord, start: float) -> RequestRecord:
     )
 
 
-async def _tell(streams: Sequence[RawStream], told: Callable[[int, int], None]) -> None:
+async def _tell(streams: Sequence[RawStream], told: Callable[[int, int, int], None]) -> None:
     while True:
         await asyncio.sleep(_TELL_EVERY_S)
-        told(sum(raw.ended > 0 for raw in streams), len(streams))
+        failed = sum(bool(raw.failure) for raw in streams)
+        told(sum(raw.ended > 0 for raw in streams), len(streams), failed)
 
 
 async def _watch(client: httpx.AsyncClient, loads: Mapping[str, list[float]]) -> None:

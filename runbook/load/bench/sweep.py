@@ -152,15 +152,30 @@ async def _run(
         if time.perf_counter() - started > limit_s:
             say(f"stopped after {limit_s:.0f} s: twice the expected time", done=len(runs), of=len(plan.slots))
             break
-        where = f"concurrency {slot.concurrency}, repeat {slot.repeat + 1} of {settings.repeats}"
-
-        def told(done: int, sent: int, where: str = where, slot: Slot = slot) -> None:
-            elapsed = time.perf_counter() - started
-            counts = f"{done} of {slot.requests or sent} requests, " if sent else ""
-            say(
-                f"{where}: {counts}{elapsed:.0f} of {plan.expected_s:.0f} s",
-                concurrency=slot.concurrency, repeat=slot.repeat, done=done, sent=sent, elapsed_s=elapsed,
-            )  # fmt: skip
-
+        told = _Telling(say, slot, settings.repeats, started, plan.expected_s, time.perf_counter())
         runs.append(await run_slot(client, settings, made, slot, told, pool))
     return runs
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """Says where a slot is: how many requests are done, at which rate, how many failed; and where the sweep is in its time."""
+
+    say: Say
+    slot: Slot
+    repeats: int
+    sweep_began: float
+    expected_s: float
+    began: float
+
+    def __call__(self, done: int, sent: int, failed: int) -> None:
+        now = time.perf_counter()
+        rate, elapsed = done / max(now - self.began, 1e-3), now - self.sweep_began
+        counts = f"{done} of {self.slot.requests or sent} requests, {rate:.1f}/s, " if sent else ""
+        failures = f"{failed} failed, " if failed else ""
+        self.say(
+            f"concurrency {self.slot.concurrency}, repeat {self.slot.repeat + 1} of {self.repeats}: "
+            f"{counts}{failures}{elapsed:.0f} of {self.expected_s:.0f} s",
+            concurrency=self.slot.concurrency, repeat=self.slot.repeat, done=done, sent=sent, failed=failed,
+            requests_s=round(rate, 2), elapsed_s=elapsed, expected_s=self.expected_s,
+        )  # fmt: skip
