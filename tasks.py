@@ -202,7 +202,7 @@ def validate(
         "url": "any OpenAI-compatible server instead of a host; loaded from here",
         "model": "with --url: the model's name",
         "tokenizer": "with --url: tokenizer.json that makes input lengths exact",
-        "output-file": "with --url: result and every request, as JSON lines",
+        "output-file": "write the result and every request here, as JSON lines",
         "api-key-env": "with --url: the variable that holds the API key",
         "option": "NAME=VALUE, any option of `python -m runbook.load bench` (repeat)",
     },

@@ -54,7 +54,7 @@ class Request:
 
     `address` and `units` are those of hosts.adopt. `url`, `replay` and `load_options` are those of validate without a
     host; the last are options of `python -m runbook.load repro` by their names there, without dashes. `save` is where the
-    result of a bench will stand.
+    result of a bench will stand, `output` where it will with every request.
     """
 
     action: str
@@ -73,6 +73,7 @@ class Request:
     replay: str | None = None
     load_options: Mapping[str, str] = field(default_factory=dict)
     save: Path | None = None
+    output: Path | None = None
     directory: Path = field(default_factory=Path.cwd)
 
     @property
@@ -271,18 +272,21 @@ def _mirror(work: Work, request: Request, story: Story) -> None:
 
 
 def keep_bench(request: Request, told: Run, story: Story) -> None:
-    """Keep the result of a bench under the name the command line gave; where that fails, it is the story's error."""
-    if request.save is None or story.measured.bench is None:
+    """Write the result of a bench to where the command line says; where that fails, it is the story's error."""
+    measured = story.measured
+    if measured.bench is None or not (request.save or request.output):
         return
     from runbook import benches
 
     try:
-        benches.save(request.save, story.measured.bench)
+        if request.output is not None:
+            benches.write(request.output, measured.bench, measured.requests)
+        if request.save is not None:
+            benches.save(request.save, measured.bench)
+            story.extra["saved"] = str(request.save)
+            told.note(f"kept in {request.save}: --against {request.save.stem} compares with it")
     except UsageError as error:
         story.error = story.error or error
-        return
-    story.extra["saved"] = str(request.save)
-    told.note(f"kept in {request.save}: --against {request.save.stem} compares with it")
 
 
 def _keep_traceback(request: Request, rollout_id: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from runbook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 FOLDER = Path(".runbook") / "benches"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
@@ -41,6 +41,30 @@ def save(path: Path, result: Mapping[str, Any]) -> None:
             file.write(json.dumps(result) + "\n")
     except OSError as error:
         raise UsageError(f"--save: {path}: {error.strerror}") from error
+
+
+def writable(text: str) -> Path:
+    """Where an --output-file will stand; raises UsageError where it could not be written once the load is over."""
+    path = Path(text).absolute()
+    if (
+        not os.access(path.parent, os.W_OK | os.X_OK)
+        or path.is_dir()
+        or (path.exists() and not os.access(path, os.W_OK))
+    ):
+        raise UsageError(f"--output-file: no file can be written at {text}")
+    return path
+
+
+def write(path: Path, result: Mapping[str, Any], requests: Iterable[Mapping[str, Any]]) -> None:
+    """The result as one JSON line and every request as one more; raises UsageError."""
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(
+                json.dumps(document) + "\n"
+                for document in ({**result, "requests_file": str(path)}, *requests)
+            )
+    except OSError as error:
+        raise UsageError(f"--output-file: {path}: {error.strerror}") from error
 
 
 def saved(directory: Path) -> tuple[str, ...]:

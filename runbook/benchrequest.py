@@ -19,7 +19,7 @@ SIZES = (
     "api_key_env",
 )  # fmt: skip
 # What a host's file says, or what only this machine has.
-OF_A_URL = ("model", "tokenizer", "output_file", "api_key_env")
+OF_A_URL = ("model", "tokenizer", "api_key_env")
 # Options of the load generator that are said otherwise here, or mean nothing here.
 OWN = ("base-url", "jsonl", "against")
 
@@ -32,8 +32,8 @@ def check(given: Mapping[str, Any]) -> None:
         )
     if given.get("url") and given.get("host"):
         raise UsageError("--host and --url contradict each other: one of them")
-    if len(given.get("host") or ()) > 1 and given.get("save"):
-        raise UsageError("--save keeps one result under one name: one --host")
+    if len(given.get("host") or ()) > 1 and (given.get("save") or given.get("output_file")):
+        raise UsageError("--save and --output-file keep one result: one --host")
     for name in () if given.get("url") else OF_A_URL:
         if given.get(name):
             raise UsageError(f"--{name.replace('_', '-')} goes with --url; a host's file says the rest")
@@ -43,12 +43,20 @@ def check(given: Mapping[str, Any]) -> None:
 
 
 def targets(directory: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    """`against`, `baseline` (the result it names, if it stands in a file here) and `save`, checked. Raises UsageError."""
-    against, save = given.get("against") or None, given.get("save") or None
+    """`against`, `baseline` (the result it names, if it stands in a file here), `save` and `output`, checked.
+
+    Raises UsageError.
+    """
+    against, save, output = (given.get(name) or None for name in ("against", "save", "output_file"))
     baseline = benches.find(directory, against) if against else None
     if against and baseline is None and given.get("url"):
         known = ", ".join(benches.saved(directory)) or "none"
         raise UsageError(
             f"--against {against}: there is no such file, and no result of that name; there are: {known}"
         )
-    return {"against": against, "baseline": baseline, "save": benches.free(directory, save) if save else None}
+    return {
+        "against": against,
+        "baseline": baseline,
+        "save": benches.free(directory, save) if save else None,
+        "output": benches.writable(output) if output else None,
+    }

@@ -76,6 +76,7 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
         replay=given.get("replay") or None,
         load_options=load_options,
         save=kept["save"],
+        output=kept["output"],
     )
 
 

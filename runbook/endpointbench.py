@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runbook import app
@@ -39,6 +38,8 @@ def run(request: app.Request) -> int:
 
 def page(request: app.Request, told: Run, rollout: str) -> Story:
     """Bench it, keep what is to be kept, and compare."""
+    from runbook.load.bench.saved import requests
+
     story = Story("bench", str(request.url), rollout, told.steps, told.findings)
     options, story.extra["against"] = request.options, request.options.against
     spec = bench.chosen(bench.DEFAULT, options.load_options)
@@ -48,9 +49,10 @@ def page(request: app.Request, told: Run, rollout: str) -> Story:
         made = measure(settings, _teller(told, step))
         story.measured.bench, story.measured.baseline = made.result.to_json(), options.baseline
         step.outcome = made.result.outcome
+    if "tell-requests" in spec.options:
+        story.measured.requests.extend(requests(made.runs))
     told.show("bench", bench.alone(story.measured.bench))
     with _measured_all_the_same(story):
-        _keep_requests(spec, made)
         app.keep_bench(request, told, story)
         _require_like(options, made.result.fingerprint)
         judged = _judged(story.measured.bench, spec, options)
@@ -74,21 +76,11 @@ def read(url: str, spec: Bench, environ: Mapping[str, str]) -> Settings:
     """The bench that the command line asks for. Raises UsageError with one line for what makes no sense."""
     from runbook.load.bench.options import BadArguments, settings_from
 
-    words = {"base-url": url, **{name: text for name, text in spec.options.items() if name != "output-file"}}
-    _writable(spec.options.get("output-file"))
+    words = [f"--{name}" if text == "true" else f"--{name}={text}" for name, text in spec.options.items()]
     try:
-        return settings_from([f"--{name}={value}" for name, value in words.items()], environ)
+        return settings_from([f"--base-url={url}", *words], environ)
     except BadArguments as error:
         raise UsageError(str(error).replace("--base-url", "--url")) from error
-
-
-def _writable(path: str | None) -> None:
-    """Raises UsageError where an --output-file could not be written once the load is over."""
-    if path is None:
-        return
-    folder = Path(path).absolute().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK) or Path(path).is_dir():
-        raise UsageError(f"--output-file: no file can be written at {path}")
 
 
 def _before(settings: Settings) -> dict[str, Any]:
@@ -127,17 +119,6 @@ def _teller(told: Run, step: Step) -> Say:
             step.progress(text, **fields)
 
     return say
-
-
-def _keep_requests(spec: Bench, made: Measured) -> None:
-    if (path := spec.options.get("output-file")) is None:
-        return
-    from runbook.load.bench.saved import save
-
-    try:
-        save(Path(path), made.result, made.runs)
-    except OSError as error:
-        raise UsageError(f"--output-file: {path}: {error.strerror}") from error
 
 
 def _judged(result: Mapping[str, Any], spec: Bench, options: Options) -> Judged:

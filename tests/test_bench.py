@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -185,3 +186,21 @@ def test_a_command_of_the_users_own_takes_no_options_and_is_inconclusive_by_itse
     assert bench(fake).exit_code == 3
     refused = bench(fake, load_options={"repeats": "3"})
     assert (refused.exit_code, "it takes no --repeats" in str(refused.error)) == (2, True)
+
+
+class TellsRequests(FakeHost):
+    """A host whose load generator tells three requests before the result."""
+
+    def _job_poll(self, job: str, wait_s: float) -> dict[str, Any]:
+        answer = super()._job_poll(job, wait_s)
+        told = [{"event": "request", "request": {"concurrency": 1, "index": number}} for number in range(3)]
+        return {**answer, "lines": [*map(json.dumps, told), *answer["lines"]]}
+
+
+def test_every_request_is_told_where_a_file_is_to_hold_them() -> None:
+    fake = TellsRequests(host=host(bench=SPEC), load=Loads())
+    story = bench(fake, load_options={"output-file": "out.jsonl"})
+    assert [request["index"] for request in story.measured.requests] == [0, 1, 2]
+    assert "--tell-requests" in fake.jobs["1"]
+    assert "--output-file" not in fake.jobs["1"]
+    assert "requests" not in story.document()["bench"]

@@ -69,7 +69,12 @@ class Jobs:
                 self.wire.call("job_stop", job=job, grace_s=STOP_GRACE_S, deadline_s=2 * STOP_GRACE_S)
             raise
 
-    def load(self, args: Sequence[str], say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
+    def load(
+        self,
+        args: Sequence[str],
+        say: Callable[[str, Mapping[str, Any]], None],
+        on_request: Callable[[Mapping[str, Any]], None] = lambda request: None,
+    ) -> dict[str, Any]:
         """Run `runbook.load` on the host with `args`; the result document it printed.
 
         Raises MeasureError without one, LoadRefusedError where it would not even begin.
@@ -79,7 +84,7 @@ class Jobs:
         results: list[dict[str, Any]] = []
         ended = self.run(
             load_argv(self.host.python, directory, [*args, "--jsonl", *key]),
-            lambda line: _take(line, say, results),
+            lambda line: _take(line, say, on_request, results),
             keep=0,
         )
         if not results:
@@ -98,8 +103,13 @@ def _without_result(args: Sequence[str], ended: Ended) -> MeasureError:
     )
 
 
-def _take(line: str, say: Callable[[str, Mapping[str, Any]], None], results: list[dict[str, Any]]) -> None:
-    """One line of the load generator: progress is told, a result is kept, anything else is noise."""
+def _take(
+    line: str,
+    say: Callable[[str, Mapping[str, Any]], None],
+    on_request: Callable[[Mapping[str, Any]], None],
+    results: list[dict[str, Any]],
+) -> None:
+    """One line of the load generator: progress and requests are told, a result is kept, anything else is noise."""
     try:
         event = json.loads(line)
         kind = event["event"]
@@ -107,7 +117,9 @@ def _take(line: str, say: Callable[[str, Mapping[str, Any]], None], results: lis
         return
     if kind == "progress":
         say(str(event.get("text", "")), event.get("fields") or {})
-    elif kind == "result":
+    elif kind == "request" and isinstance(event.get("request"), dict):
+        on_request(event["request"])
+    elif kind == "result" and isinstance(event.get("result"), dict):
         results.append(event["result"])
 
 

@@ -28,6 +28,8 @@ def chosen(spec: Bench, given: Mapping[str, str]) -> Bench:
     """The bench with options of the command line over its own. Raises UsageError for a limit that is no share."""
     load = dict(given)
     limit, accept = load.pop("max-regression", None), load.pop("accept", None)
+    if load.pop("output-file", None):
+        load["tell-requests"] = "true"  # the file is written here, wherever the load runs
     return dataclasses.replace(
         spec,
         max_regression=spec.max_regression if limit is None else share(limit),
@@ -117,9 +119,17 @@ def require_like(baseline: Mapping[str, Any], current: Mapping[str, Any], named:
         raise UsageError(f"--against {named}: it measured something else: {'; '.join(why)}")
 
 
-def measure(jobs: Jobs, spec: Bench, say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
-    """Run it; the bench result document of docs/architecture.md. Raises MeasureError for what is none."""
-    result = jobs.load(["bench", *options(arguments(jobs.host, spec))], say)
+def measure(
+    jobs: Jobs,
+    spec: Bench,
+    say: Callable[[str, Mapping[str, Any]], None],
+    on_request: Callable[[Mapping[str, Any]], None] = lambda request: None,
+) -> dict[str, Any]:
+    """Run it; the bench result document of docs/architecture.md. Raises MeasureError for what is none.
+
+    `on_request` hears of every request where the spec has the option `tell-requests`.
+    """
+    result = jobs.load(["bench", *options(arguments(jobs.host, spec))], say, on_request)
     _read(result)
     return result
 

@@ -132,7 +132,7 @@ def measure(work: Work, jobs: Jobs, measured: Measured, watch: Watch, judge: Jud
     with work.run.step("bench", budget_s=_budget(spec)) as step:
         work.at(step.name)
         try:
-            result = _measure(jobs, spec, _teller(work, step))
+            result = _measure(jobs, spec, _teller(work, step), measured.requests.append)
         except MeasureError as error:
             step.outcome, step.detail = Outcome.ERROR, str(error)
             work.run.find(Finding("bench", Outcome.ERROR, str(error)))
@@ -206,11 +206,14 @@ def _compared(
 
 
 def _measure(
-    jobs: Jobs, spec: Bench | BenchCommand, say: Callable[[str, Mapping[str, Any]], None]
+    jobs: Jobs,
+    spec: Bench | BenchCommand,
+    say: Callable[[str, Mapping[str, Any]], None],
+    on_request: Callable[[Mapping[str, Any]], None] = lambda request: None,
 ) -> dict[str, Any]:
-    return (
-        bench.measure(jobs, spec, say) if isinstance(spec, Bench) else benchcommand.measure(jobs, spec, say)
-    )
+    if isinstance(spec, Bench):
+        return bench.measure(jobs, spec, say, on_request)
+    return benchcommand.measure(jobs, spec, say)
 
 
 def _teller(work: Work, step: Step) -> Callable[[str, Mapping[str, Any]], None]:

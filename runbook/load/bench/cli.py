@@ -17,7 +17,7 @@ from runbook.load.bench.fingerprint import FingerprintMismatch
 from runbook.load.bench.options import BadArguments, add_arguments, settings_of
 from runbook.load.bench.preflight import PreflightFailed
 from runbook.load.bench.result import ResultError
-from runbook.load.bench.saved import load_result, save
+from runbook.load.bench.saved import load_result, requests, save
 from runbook.load.bench.sweep import run_bench
 from runbook.load.bench.table import comparison_lines, result_lines
 from runbook.load.outcome import Outcome, worst
@@ -72,6 +72,8 @@ def _report(args: argparse.Namespace, bench: Bench, comparison: Comparison | Non
         result = dataclasses.replace(result, requests_file=str(args.output_file))
         save(args.output_file, result, bench.runs)
     if args.jsonl:
+        told = requests(bench.runs) if args.tell_requests else ()
+        sys.stdout.writelines(json.dumps({"event": "request", "request": one}) + "\n" for one in told)
         document = {**result.to_json(), **({"comparison": comparison.to_json()} if comparison else {})}
         sys.stdout.write(json.dumps({"event": "result", "result": document}) + "\n")
     else:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runbook.load.bench.result import BenchResult, ResultError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from runbook.load.bench.slotrun import SlotRun
@@ -30,6 +30,11 @@ def save(path: Path, result: BenchResult, runs: Iterable[SlotRun]) -> None:
     """One line for the result, then one a request."""
     with path.open("w", encoding="utf-8") as out:
         out.write(json.dumps(result.to_json()) + "\n")
-        for one in runs:
-            place = {"concurrency": one.slot.concurrency, "repeat": one.slot.repeat}
-            out.writelines(json.dumps({**place, **record.to_json()}) + "\n" for record in one.records)
+        out.writelines(json.dumps(request) + "\n" for request in requests(runs))
+
+
+def requests(runs: Iterable[SlotRun]) -> Iterator[dict[str, Any]]:
+    """Every request of a run as a document, with where in the sweep it stood."""
+    for one in runs:
+        place = {"concurrency": one.slot.concurrency, "repeat": one.slot.repeat}
+        yield from ({**place, **record.to_json()} for record in one.records)

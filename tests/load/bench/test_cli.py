@@ -234,3 +234,13 @@ def test_requests_of_somebody_else_make_a_bench_inconclusive(capsys: pytest.Capt
     with serving(StandIn(quick, extra={"/metrics": metrics})) as url:
         assert bench(url, *SMALL) == 3
     assert "concurrency 1: foreign requests: the server generated" in capsys.readouterr().out
+
+
+def test_requests_are_told_as_lines_before_the_result(
+    server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench(server, *SMALL, "--api-key-env", "KEY", "--jsonl", "--tell-requests")
+    found = events(capsys.readouterr().out)
+    told = [event["request"] for event in found if event["event"] == "request"]
+    assert len(told) == sum(level["requests"] for level in found[-1]["result"]["levels"]) == 16
+    assert {"concurrency", "repeat", "intended", "arrivals", "failure"} <= told[0].keys()
