@@ -42,7 +42,7 @@ def below(doing: Doing, width: int) -> list[str]:
 
 def share_of(fields: Mapping[str, Any]) -> float | None:
     """How much of the step is done: sessions that ended, or the bench's time. None where nobody can tell."""
-    for done, whole in (("ended", "sessions"), ("elapsed_s", "expected_s")):
+    for done, whole in (("ended", "sessions"), ("elapsed_s", "whole_s")):
         some, all_ = fields.get(done), fields.get(whole)
         if isinstance(some, int | float) and isinstance(all_, int | float) and all_ > 0:
             return min(max(some / all_, 0.0), 1.0)

@@ -32,8 +32,8 @@ def test_the_name_gives_way_to_the_time() -> None:
     ("fields", "share"),
     [
         ({"ended": 20, "sessions": 80}, 0.25),
-        ({"elapsed_s": 7.0, "expected_s": 14.0}, 0.5),
-        ({"elapsed_s": 20.0, "expected_s": 14.0}, 1.0),
+        ({"elapsed_s": 7.0, "whole_s": 14.0}, 0.5),
+        ({"elapsed_s": 20.0, "whole_s": 14.0}, 1.0),
         ({"ended": 0, "sessions": 0}, None),
         ({"ended": "x", "sessions": 80}, None),
         ({}, None),

@@ -177,5 +177,5 @@ class _Telling:
             f"concurrency {self.slot.concurrency}, repeat {self.slot.repeat + 1} of {self.repeats}: "
             f"{counts}{failures}{elapsed:.0f} of {self.expected_s:.0f} s",
             concurrency=self.slot.concurrency, repeat=self.slot.repeat, done=done, sent=sent, failed=failed,
-            requests_s=round(rate, 2), elapsed_s=elapsed, expected_s=self.expected_s,
+            requests_s=round(rate, 2), elapsed_s=elapsed, whole_s=self.expected_s,
         )  # fmt: skip
