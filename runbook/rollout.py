@@ -115,7 +115,7 @@ def validate(work: Work, options: Options) -> Story:
 def bench(work: Work, options: Options) -> Story:
     """Bench what serves now, by itself or against an older bench; changes nothing on the host but its audit."""
     story = telling.begin(work, "bench")
-    with telling.told(work, story, audited=True):
+    with telling.told(work, story, audited=not options.dry_run):
         work = dataclasses.replace(work, host=benching.chosen(work.host, options))
         if not _load_allowed(work, options):
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
@@ -124,6 +124,9 @@ def bench(work: Work, options: Options) -> Story:
             plans.require_units(work.host, seen)
         story.release, story.extra["against"] = seen.current, options.against
         judge = benching.judge_of(work, seen, options)
+        if options.dry_run:
+            work.run.note(f"would run: {benching.command_of(work.host)}")
+            return story
         if waiting.all_up(work) and waiting.serving_ready(work):
             watch = waiting.Watch.start(work)
             benching.measure(work, loading.jobs_of(work), story.measured, watch, judge)

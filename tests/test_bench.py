@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook import rollout
-from runbook.events import Showed
+from runbook.events import Note, Showed
 from runbook.model import BenchCommand
 from runbook.options import Options
 from tests.benchmade import SPEC, Loads, result
@@ -204,3 +204,12 @@ def test_every_request_is_told_where_a_file_is_to_hold_them() -> None:
     assert "--tell-requests" in fake.jobs["1"]
     assert "--output-file" not in fake.jobs["1"]
     assert "requests" not in story.document()["bench"]
+
+
+def test_a_dry_run_says_what_would_run_and_loads_nothing() -> None:
+    told: list[Event] = []
+    fake = a_host()
+    story = bench(fake, dry_run=True, listeners=[told.append], load_options={"repeats": "2"})
+    (said,) = [event.text for event in told if isinstance(event, Note)]
+    assert said.startswith("would run: python -m runbook.load bench --base-url http://127.0.0.1:30001")
+    assert (story.exit_code, fake.calls, fake.audit) == (0, ["observe"], [])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 from typing import TYPE_CHECKING, Any, Protocol
 
 from runbook import releases
 from runbook.errors import MeasureError, ReleaseError, RunbookError, UsageError
 from runbook.model import Bench
 from runbook.validations import Jobs, bench, benchcommand, endpoint_url
+from runbook.validations import options as words
 from runbook.verdict import Finding, Outcome, worst
 
 if TYPE_CHECKING:
@@ -167,6 +169,15 @@ def chosen(host: Host, options: Options) -> Host:
             f"the bench of {host.name} is a command of its own; it takes no --{next(iter(given))}"
         )
     return host
+
+
+def command_of(host: Host) -> str:
+    """What a bench of the host runs there, for people."""
+    spec = host.bench
+    assert spec is not None
+    if not isinstance(spec, Bench):
+        return spec.run
+    return shlex.join(["python", "-m", "runbook.load", "bench", *words(bench.arguments(host, spec))])
 
 
 def judge_of(work: Work, seen: Observation, options: Options) -> Judge:
