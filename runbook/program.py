@@ -36,7 +36,10 @@ class RunbookProgram(Program):
         try:
             yield
         except (ParseError, ValueError, YAMLError) as error:
-            raise self._refusal(f"{error} (see `invoke --list`, `invoke TASK --help`)") from error
+            said = str(error).replace(
+                "invalid literal for int() with base 10:", "a whole number is wanted, found"
+            )
+            raise self._refusal(f"{said} (see `invoke --list`, `invoke TASK --help`)") from error
 
     def _refusal(self, why: str) -> Exit:
         """Exit 2 with its reason, as the one document where --json asks for one."""
@@ -109,12 +112,16 @@ def spelled_out(words: Sequence[str]) -> list[str]:
 
 
 def valueless(context: ParserContext, argv: Sequence[str]) -> Iterator[str]:
-    """Flags that take several values and stand without one: Invoke drops them, as after `--host $UNSET --yes`."""
+    """Flags given nothing, as by `--host $UNSET --yes` or `--to "$UNSET"`: that never means the default.
+
+    Of flags that take several values Invoke drops those that stand without one.
+    """
     for flag, argument in context.flags.items():
-        if argument.kind is list:
-            stands = sum(word == flag or word.startswith(f"{flag}=") for word in argv)
-            if stands > len(argument.value):
-                yield flag
+        stands = sum(word == flag or word.startswith(f"{flag}=") for word in argv)
+        several = argument.kind is list
+        given = argument.value if several else [argument.raw_value]
+        if "" in given or (several and stands > len(given)):
+            yield flag
 
 
 def locate(context: ParserContext, caller: Path) -> None:

@@ -38,6 +38,10 @@ def shell(line: str, **environ: str) -> subprocess.CompletedProcess[str]:
         ("invoke deploy --host $UNSET --yes", "--host needs a value"),
         ("invoke deploy --host lab --set A=1 --set --yes", "--set needs a value"),
         ("invoke plan --unset --file x", "--unset needs a value"),
+        ('invoke rollback --to "$UNSET" --yes', "--to needs a value"),
+        ('invoke plan --file="$UNSET" --set A=1', "--file needs a value"),
+        ('invoke deploy --host lab --host "$UNSET" --yes', "--host needs a value"),
+        ("invoke logs --lines many", "a whole number is wanted, found 'many'"),
         ("invoke plan deploy --yes", "one task at a time, found plan, deploy"),
     ],
 )
