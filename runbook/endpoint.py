@@ -67,6 +67,7 @@ def read(url: str, options: Mapping[str, str], environ: Mapping[str, str]) -> As
 
 def measure(asked: Asked, say: Say) -> SessionsResult:
     """Load the server. Raises LoadRefusedError or MeasureError, one line, where nothing could be loaded."""
+    from runbook.load.crew import ClientDiedError
     from runbook.load.preflight import PreflightFailed
     from runbook.load.run import run_validation
 
@@ -75,7 +76,7 @@ def measure(asked: Asked, say: Say) -> SessionsResult:
     except PreflightFailed as refused:
         kind = LoadRefusedError if refused.exit_code == LoadRefusedError.exit_code else MeasureError
         raise kind(str(refused)) from refused
-    except OSError as error:
+    except (ClientDiedError, OSError) as error:
         raise MeasureError(f"the run broke off, nothing is concluded: {error}") from error
 
 

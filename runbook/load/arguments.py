@@ -123,6 +123,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--max-client-cpu", type=float, default=0.8, metavar="SHARE", help="of a core; above it, inconclusive"
     )
+    option(
+        "--processes", type=int, default=0, metavar="N", help="of this client (default: as many as it takes)"
+    )
     option("--metrics-url", metavar="URL", help="the server's /metrics, where the endpoint itself has none")
     option("--replay", type=Path, metavar="FILE", help="judge such a file again, ask nobody")
     option("--jsonl", action="store_true", help="one JSON object a line instead of text")
@@ -166,7 +169,7 @@ def _check_numbers(args: argparse.Namespace) -> None:
     for name in ("shared_prefix", "aborts", "min_concurrency"):
         share = getattr(args, name)
         _expect(0.0 <= share <= 1.0, f"--{name.replace('_', '-')} should be from 0 to 1, found {share}")
-    for name in ("ctx", "soak", "max_infra"):
+    for name in ("ctx", "soak", "max_infra", "processes"):
         _expect(
             getattr(args, name) >= 0,
             f"--{name.replace('_', '-')} should not be below 0, found {getattr(args, name)}",

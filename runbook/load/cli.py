@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from runbook.load.arguments import add_arguments, asked_of
+from runbook.load.crew import ClientDiedError
 from runbook.load.outcome import Outcome
 from runbook.load.preflight import PreflightFailed
 from runbook.load.replay import finding_of, replay
@@ -46,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
         return _refuse(str(refused), refused.exit_code)
     except OSError as error:
         return _refuse(f"--streams: {error}", 2)
+    except ClientDiedError as error:
+        return _refuse(str(error), 3)
     except KeyboardInterrupt:
         return _refuse("interrupted, nothing is concluded", 3)
     _show(result, jsonl=args.jsonl)

@@ -31,6 +31,11 @@ class Reservoir:
         elif (place := int(self._random.random() * self._seen)) < self._size:
             self._kept[place] = value
 
+    def take(self, other: Reservoir) -> None:
+        """The other sample too; of a like size both weigh alike."""
+        self._seen += other._seen
+        self._kept = [*self._kept, *other._kept]
+
     def quantile(self, share: float) -> float | None:
         """The value below which that share of the sample lies; None of nothing."""
         if not self._kept:
@@ -101,6 +106,19 @@ class Gauge:
         step = max(1, len(stamps) // _GAPS_A_STREAM)
         for at in range(1, len(stamps), step):
             self._gaps.add(stamps[at] - stamps[at - 1])
+
+
+def merged(gauges: Sequence[Gauge]) -> Gauge:
+    """What several processes saw as one: their streams overlap in time, their clock is the machine's."""
+    whole = Gauge()
+    for gauge in gauges:
+        whole.requests += gauge.requests
+        whole.peak_in_flight += gauge.peak_in_flight
+        whole._reads += gauge._reads
+        whole._spans += gauge._spans
+        whole._gaps.take(gauge._gaps)
+        whole._first_bytes.take(gauge._first_bytes)
+    return whole
 
 
 def peak_overlap(spans: Sequence[tuple[float, float]]) -> int:

@@ -19,7 +19,7 @@ class Options:
     `temperature` None: the server's own default. `shared_prefix` is the share of the filler that all sessions have,
     `aborts` the share of requests that are first asked and hung up on. Waves run one after the other, further ones
     until `soak_s` is over. `tokenizer` is the path of a tokenizer.json that counts the filler, None: it is estimated.
-    `metrics_url` None: /metrics of the endpoint. `extra_body` is merged into every request.
+    `metrics_url` None: /metrics of the endpoint. `processes` 0: as many as it takes. `extra_body` is merged into every request.
     """
 
     base_url: str
@@ -45,6 +45,7 @@ class Options:
     max_client_cpu: float = 0.8
     tokenizer: str | None = None
     metrics_url: str | None = None
+    processes: int = 0
     extra_body: Mapping[str, Any] = field(default_factory=dict)
 
     @property

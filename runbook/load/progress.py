@@ -63,6 +63,7 @@ def snapshot(swarm: Swarm, chunks_per_s: float, now: float) -> dict[str, Any]:
         "in_flight": swarm.gauge.in_flight,
         "counts": dict(Counter(record.end for record in of_wave).most_common()),
         "corrupt": sum(record.corrupt for record in swarm.records),
+        "hard": swarm.hard,
         "chunks_per_s": round(chunks_per_s, 1),
         "tokens_per_s": None if a_chunk is None else round(chunks_per_s * a_chunk, 1),
         "slowest_s": round(max((now - story.began for story in live), default=0.0), 1),

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 from runbook.load.exchange import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 _IN_MEMORY = 128 << 10
 MAX_LINE_BYTES = 128 << 20
@@ -97,6 +97,18 @@ def _document(session: int, wave: int, turn: int, answer: Answer) -> dict[str, A
     }
 
 
+def joined(parts: Sequence[str], path: Path | None) -> str | None:
+    """The files of several processes as one at `path` (None: the first of them); a gzip file may be several in a row."""
+    if not parts:
+        return None
+    whole, rest = (path, parts) if path else (Path(parts[0]), parts[1:])
+    with whole.open("ab" if path is None else "wb") as file:
+        for part in map(Path, rest):
+            file.write(part.read_bytes())
+            part.unlink()
+    return str(whole)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kept:
     """One response read back from an evidence file."""
@@ -118,7 +130,8 @@ def read_streams(path: Path) -> tuple[Mapping[str, Any], list[Kept]]:
             head = json.loads(file.readline(MAX_LINE_BYTES))
             if head.get("kind") != "streams":
                 raise NoStreamFileError(f"{path}: not a file of raw streams")
-            return head["run"], [_kept(json.loads(line)) for line in file]
+            lines = map(json.loads, file)
+            return head["run"], [_kept(line) for line in lines if line.get("kind") != "streams"]
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, gzip.BadGzipFile) as error:
         raise NoStreamFileError(f"{path}: {error}") from error
 

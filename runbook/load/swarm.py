@@ -13,6 +13,7 @@ from runbook.load.defects import Severity
 from runbook.load.gauge import Gauge
 from runbook.load.judgement import Judgement, judge_turn
 from runbook.load.nonces import Registry
+from runbook.load.part import WHOLE, Part
 from runbook.load.prompts import TOOLS
 from runbook.load.script import write_scripts
 from runbook.load.session import play
@@ -46,8 +47,10 @@ def waves_of_scripts(options: Options, registry: Registry) -> Iterator[list[Scri
 class Swarm:
     """A run in progress: what progress and the result are read from."""
 
-    def __init__(self, options: Options, asker: Asker, streams: StreamFile) -> None:
+    def __init__(self, options: Options, asker: Asker, streams: StreamFile, part: Part = WHOLE) -> None:
         self.options = options
+        self._part = part
+        self._tasks: list[asyncio.Future[tuple[Record, Story]]] = []
         self.gauge = Gauge()
         self.registry = Registry(random.Random(options.seed))
         self.records: list[Record] = []
@@ -66,27 +69,33 @@ class Swarm:
         with self._aside_of_loop:
             for wave, scripts in enumerate(waves_of_scripts(self.options, self.registry)):
                 self.wave = wave
-                await self._wave(wave, scripts)
+                await self._wave(wave, self._part.mine(scripts))
                 over = time.perf_counter() - self.began >= self.options.soak_s
                 if self.stopped or (wave + 1 >= self.options.waves and over):
                     break
         return self.records
 
     async def _wave(self, wave: int, scripts: Sequence[Script]) -> None:
-        slots = asyncio.Semaphore(self.options.at_once)
-        tasks = [asyncio.ensure_future(self._session(script, wave, slots)) for script in scripts]
+        slots = asyncio.Semaphore(self._part.slots(self.options.at_once))
+        tasks = self._tasks = [
+            asyncio.ensure_future(self._session(script, wave, slots)) for script in scripts
+        ]
         try:
             for task in asyncio.as_completed(tasks):
                 record, story = await task
                 self.records.append(record)
                 await self._keep(record, story)
                 if self._enough() and not self.stopped:
-                    self.stopped = True
-                    for other in tasks:
-                        other.cancel()
+                    self.stop()
         finally:
             for task in tasks:
                 task.cancel()
+
+    def stop(self) -> None:
+        """End every session that still runs; those that finished stay."""
+        self.stopped = True
+        for task in self._tasks:
+            task.cancel()
 
     async def _keep(self, record: Record, story: Story) -> None:
         """The raw streams of a session that was not clean."""
@@ -134,10 +143,13 @@ class Swarm:
     async def _aside(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._aside_of_loop, work)
 
-    def _enough(self) -> bool:
-        hard = [
-            record
+    @property
+    def hard(self) -> int:
+        """Sessions with a hard finding so far."""
+        return sum(
+            record.corrupt and any(seen.defect.severity is Severity.HARD for seen in record.seen)
             for record in self.records
-            if record.corrupt and any(seen.defect.severity is Severity.HARD for seen in record.seen)
-        ]
-        return self.options.early_stop and len(hard) >= ENOUGH
+        )
+
+    def _enough(self) -> bool:
+        return self.options.early_stop and self.hard >= ENOUGH

@@ -47,6 +47,7 @@ class FakeSwarm:
 
     def __init__(self, records: Sequence[Record], live: Sequence[Story]) -> None:
         self.options, self.gauge, self.wave = replace(OPTIONS, sessions=80), FakeGauge(), 1
+        self.hard = 0
         self.records, self.live = list(records), {story.session: story for story in live}
 
 
