@@ -354,7 +354,10 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file's bytes before and after; None means absent. `mode`, `uid`, `gid` None: keep what is there."""
+    """One file's bytes before and after; None means absent. `mode`, `uid`, `gid` None: keep what is there.
+
+    `xattrs` (hexadecimal) are laid on a file that is not there.
+    """
 
     path: str
     before: bytes | None
@@ -362,6 +365,7 @@ class Change:
     mode: int | None = None
     uid: int | None = None
     gid: int | None = None
+    xattrs: Mapping[str, str] = field(default_factory=dict)
 
     def diff(self, context: int = 3) -> str:
         """A unified diff for people: secrets are masked, undecodable bytes shown as replacement characters."""
@@ -397,6 +401,7 @@ class FileRecord:
     uid: int = 0
     gid: int = 0
     link: str | None = None
+    xattrs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runbook.model import Host
     from runbook.ssh import Wire
 
-_RECORD = ("path", "sha256", "mode", "uid", "gid", "link")
+_RECORD = ("path", "sha256", "mode", "uid", "gid", "link", "xattrs")
 # What a listing tells of a validation.
 _RUN = {"name", "corrupt", "sessions", "upper_95"}
 

@@ -168,7 +168,9 @@ def _change(record: FileRecord, file: FileState | None, stored: Mapping[str, Any
     if before == after:
         return None
     # The mode is put back only with bytes that are put back: a file nobody changed keeps its own.
-    return Change(record.path, before, after, mode=record.mode, uid=record.uid, gid=record.gid)
+    return Change(
+        record.path, before, after, mode=record.mode, uid=record.uid, gid=record.gid, xattrs=record.xattrs
+    )
 
 
 def _stored(record: FileRecord, stored: Mapping[str, Any] | None) -> bytes | None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
 
 from runbook.onhost.calls import Refusal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # The file system keeps no such attributes, or this one is not ours to set although it may already be right.
 _NONE_HERE = (errno.ENOTSUP, errno.ENOSYS)
@@ -53,6 +58,18 @@ def _set(path: str, name: str, value: bytes) -> None:
     except OSError as error:
         message = f"the attribute {name} of {path} cannot be carried over: {error.strerror}"
         raise Refusal("failed", message, {"path": path, "attribute": name}) from None
+
+
+def written(path: str) -> dict[str, str]:
+    """A file's extended attributes as a manifest keeps them, in hexadecimal: ACL, label, whatever somebody put there."""
+    return {name: value.hex() for name, value in sorted(extended(path).items())}
+
+
+def lay(path: str, kept: Mapping[str, str]) -> None:
+    """Give a file that was gone the attributes it had, as far as this file system and this user may: bytes matter more."""
+    for name, value in kept.items():
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.setxattr(path, name, bytes.fromhex(value))
 
 
 def copy(source: str, target: str) -> None:

@@ -173,10 +173,13 @@ def record(path: str, look: Mapping[str, Any]) -> dict[str, Any]:
     """A file as a manifest holds it; `sha256` None where it is absent."""
     if not look["exists"]:
         return {"path": path, "sha256": None, "link": look["link"]}
+    from runbook.onhost import attributes
+
     return {
         "path": path,
         "link": look["link"],
         **{key: look[key] for key in ("sha256", "mode", "uid", "gid")},
+        "xattrs": attributes.written(path),
     }
 
 

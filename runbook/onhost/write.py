@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runbook.onhost import attributes, command, room
 from runbook.onhost import state as directory
@@ -28,7 +28,10 @@ _CHECK_TIMEOUT_S = 20.0
 
 @dataclass(frozen=True)
 class Change:
-    """One file's wanted bytes, None: absent. `before` is the digest it must have now, None: absent."""
+    """One file's wanted bytes, None: absent. `before` is the digest it must have now, None: absent.
+
+    `xattrs` (hexadecimal) are for a file that is not there: one that is keeps its own.
+    """
 
     path: str
     before: str | None
@@ -37,6 +40,7 @@ class Change:
     uid: int | None = None
     gid: int | None = None
     check: str | None = None
+    xattrs: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> Change:
@@ -49,6 +53,7 @@ class Change:
             uid=document.get("uid"),
             gid=document.get("gid"),
             check=document.get("check"),
+            xattrs=document.get("xattrs") or {},
         )
 
 
@@ -170,8 +175,10 @@ def _dress(swap: Swap) -> None:
     change = swap.change
     if os.path.exists(swap.target):
         attributes.copy(swap.target, swap.fresh)
-    elif change.mode is None:
-        os.chmod(swap.fresh, 0o644)
+    else:
+        attributes.lay(swap.fresh, change.xattrs)
+        if change.mode is None:
+            os.chmod(swap.fresh, 0o644)
     attributes.own(swap.fresh, change.uid, change.gid)
     if change.mode is not None:
         os.chmod(swap.fresh, change.mode)

@@ -98,6 +98,7 @@ def _wire_change(host: Host, change: Change) -> dict[str, Any]:
         "uid": change.uid,
         "gid": change.gid,
         "check": "bash" if shell else None,
+        "xattrs": dict(change.xattrs) if change.before is None else {},
     }
 
 

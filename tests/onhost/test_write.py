@@ -165,6 +165,17 @@ def test_extended_attributes_come_along(writing: InProcessWire, script: Path) ->
     assert os.getxattr(script, "user.owner") == b"serving"
 
 
+def test_a_file_that_was_gone_gets_the_attributes_it_is_said_to_have_had(
+    writing: InProcessWire, tmp_path: Path
+) -> None:
+    path = tmp_path / "gone.sh"
+    kept = {"user.owner": b"serving".hex(), "trusted.nobody\0": "00", "user.odd": "no hexadecimal"}
+    writing.call("files_write", changes=[{**change(path, None, NEW), "xattrs": kept}])
+    assert path.read_bytes() == NEW
+    if hasattr(os, "listxattr") and "user.owner" in os.listxattr(path):
+        assert os.getxattr(path, "user.owner") == b"serving"
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_the_owner_stays(writing: InProcessWire, script: Path) -> None:
     os.chown(script, 12345, 23456)

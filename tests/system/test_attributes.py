@@ -60,6 +60,15 @@ def test_acl_attributes_owner_and_mode_come_through_a_deploy_and_a_rollback(
     assert (host.read(SCRIPT), python(host, SHOW, SCRIPT)) == (laying.before("decode"), before)
 
 
+def test_a_script_that_is_gone_comes_back_with_all_it_carried(operator: Operator, host: TestHost) -> None:
+    python(host, SET, SCRIPT)
+    before = python(host, SHOW, SCRIPT)
+    assert operator.run("deploy", "gpu1", skip_validation=True).code == 0
+    host.run(["rm", SCRIPT])
+    assert operator.run("rollback", "gpu1", force=True).code == 0
+    assert (host.read(SCRIPT), python(host, SHOW, SCRIPT)) == (laying.before("decode"), before)
+
+
 def test_a_linked_script_stays_a_link_and_its_target_keeps_what_it_carries(
     operator: Operator, host: TestHost
 ) -> None:
