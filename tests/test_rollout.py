@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook import looking, rollout
-from runbook.errors import InterruptedByOperator, PreflightError
+from runbook.errors import InterruptedByOperator, LinkLostError, PreflightError
 from runbook.events import Event, Run, StepStarted
 from runbook.model import Policy, Sessions
 from runbook.options import Options
@@ -550,3 +550,24 @@ def test_a_rollback_goes_back_although_its_record_cannot_be_kept_and_says_so() -
     assert fake.files == old
     assert story.exit_code == 2
     assert str(story.error) == "the audit record is not on the host: audit_append: Is a directory"
+
+
+@pytest.mark.parametrize(
+    "call", ["machine", "observe", "lock", "audit_place", "gpus", "inflight", "files_write"]
+)
+def test_a_link_lost_at_any_call_is_a_lost_link(call: str) -> None:
+    class Losing(FakeHost):
+        def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
+            if name == call or "lost" in self.calls:
+                self.calls.append("lost")
+                raise LinkLostError(f"lost during {name}")
+            return super().call(name, deadline_s=deadline_s, **args)
+
+    fake = Losing(host=host(validations=VALIDATIONS), load=clean)
+    error: BaseException | None
+    try:
+        error = deploy(fake).error
+    except LinkLostError as raised:
+        error = raised
+    assert f"lost during {call}" in str(error)
+    assert isinstance(error, LinkLostError)

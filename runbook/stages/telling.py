@@ -27,11 +27,12 @@ def begin(work: Work, action: str) -> Story:
 def told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
     """Whatever ends a rollout, its record is written; errors of ours and a second Ctrl-C end it, foreign ones go on up."""
     started = work.now()
-    try:
-        if audited:
-            from runbook.stages import recording  # pages that only look keep no record and pay for none
+    if audited:
+        from runbook.stages import recording  # pages that only look keep no record and pay for none
 
-            story.facts = recording.machine(work)
+        # A link lost here ends what has not begun, and there is nobody left to tell: it goes on up.
+        story.facts = recording.machine(work)
+    try:
         yield
     except (RunbookError, KeyboardInterrupt) as error:
         story.error = error
