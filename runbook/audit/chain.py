@@ -36,7 +36,7 @@ class Defect:
 def first_defect(content: bytes) -> Defect | None:
     """The first thing wrong with a chain's bytes, None where it holds. An empty chain holds."""
     *lines, tail = content.split(b"\n")
-    found = _of_lines([_Line(number, line) for number, line in enumerate(lines, 1)])
+    found = _of_lines([_Line.of(number, line) for number, line in enumerate(lines, 1)])
     if found is None and tail:
         return Defect(_next_seq(lines), "torn", f"the file ends in {len(tail)} bytes that are no whole line")
     return found
@@ -69,14 +69,20 @@ def _is_canonical(record: Record) -> bool:
         return False
 
 
+@dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of the file and the record it holds, if it holds one that is sound."""
+    """A line of the file: its number from 1, its SHA-256, the record it holds if it holds one, and whether that is sound."""
 
-    def __init__(self, number: int, line: bytes) -> None:
-        self.number = number
-        self.sha256 = hashlib.sha256(line).hexdigest()
-        self.record = parse(line)
-        self.sound = self.record is not None and is_sound(self.record)
+    number: int
+    sha256: str
+    record: Record | None
+    sound: bool
+
+    @classmethod
+    def of(cls, number: int, line: bytes) -> _Line:
+        record = parse(line)
+        sound = record is not None and is_sound(record)
+        return cls(number, hashlib.sha256(line).hexdigest(), record, sound)
 
 
 def _of_lines(lines: Sequence[_Line]) -> Defect | None:
