@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from runbook.edits.serve_script import edit, read
@@ -88,6 +88,7 @@ def test_a_second_edit_changes_nothing_and_the_first_reads_back(
 
 @settings(max_examples=_FEW)
 @given(script=scripts(), value=values)
+@example(script="export K=0;   export K &\nwait\nexec python\n", value="0")
 def test_a_new_name_set_and_unset_again_leaves_the_script_as_it_was(script: str, value: str) -> None:
     with contextlib.suppress(EditRefusedError):
         there = edit(script, set={"NEW_NAME": value})

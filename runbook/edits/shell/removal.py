@@ -91,7 +91,13 @@ def _of_statement(source: bytes, statement: Statement) -> Splice:
     alone = not source[line_start:start].strip(b" \t") and is_rest(source[end:last])
     if alone:
         return Splice(line_start, min(last + 1, len(source)))
-    if statement.after is not None and b"\n" not in source[end : statement.after]:
+    inserted = statement.before is not None and source[statement.before : start] == b"; "
+    followed = statement.after is not None and b"\n" not in source[end : statement.after]
+    if inserted and followed and statement.body_end < end:
+        return Splice(
+            start - 2, statement.body_end
+        )  # what an insertion put there, with the blanks it found behind
+    if statement.after is not None and followed:
         return Splice(start, statement.after)
     if statement.before is not None and b"\n" not in source[statement.before : start]:
         return Splice(statement.before, statement.body_end)
