@@ -15,6 +15,11 @@ def clean(text: str) -> str:
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
+def no_figure(constant: str) -> None:
+    """For `json.loads(parse_constant=…)`: NaN and Infinity are Python's own, and would make our documents no JSON."""
+    return
+
+
 def one_line(text: str, limit: int = 400) -> str:
     """A clean text on one line of at most `limit` characters."""
     line = " ".join(clean(text).split())

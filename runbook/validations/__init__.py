@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.bundle import load_argv, send_load
 from runbook.errors import LoadRefusedError, MeasureError, RunbookError
+from runbook.text import no_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -111,7 +112,7 @@ def _take(
 ) -> None:
     """One line of the load generator: progress and requests are told, a result is kept, anything else is noise."""
     try:
-        event = json.loads(line)
+        event = json.loads(line, parse_constant=no_figure)
         kind = event["event"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from runbook import releases
 from runbook.errors import MeasureError, ReleaseError, RunbookError, UsageError
 from runbook.model import Bench
+from runbook.text import no_figure
 from runbook.validations import Jobs, bench, benchcommand, endpoint_url
 from runbook.validations import options as words
 from runbook.verdict import Finding, Outcome, worst
@@ -102,7 +103,7 @@ def _server_now(work: Work) -> dict[str, Any] | None:
     url = bench.generating(work.host) or endpoint_url(work.host)
     try:
         answer = work.tunnel.get(f"{url}/server_info", deadline_s=_ASK_S)
-        document = json.loads(answer.body) if answer.status == 200 else None
+        document = json.loads(answer.body, parse_constant=no_figure) if answer.status == 200 else None
     except (RunbookError, ValueError, RecursionError):
         return None
     return facts_of(document) if isinstance(document, dict) else None
