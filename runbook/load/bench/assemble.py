@@ -30,7 +30,8 @@ def levels(runs: Sequence[SlotRun], settings: Settings) -> tuple[Level, ...]:
 def level(runs: Sequence[SlotRun], concurrency: int, settings: Settings) -> Level:
     """The figures of one concurrency over its repeats."""
     records = [record for run in runs for record in run.records]
-    figures = [repeat_figures(run.records, settings.slo) for run in runs if run.records]
+    is_open = settings.workload.request_rate is not None
+    figures = [repeat_figures(run.records, settings.slo, open_loop=is_open) for run in runs if run.records]
     shown, check = latencies(records), check_tokens(records, settings.workload.output_tokens)
     client = pooled([run.client for run in runs])
     failures = failures_by_kind(records)
@@ -73,7 +74,9 @@ def _seen(
 ) -> Iterable[str]:
     """What the repeats say against themselves: a client at its limit, the first foreign request."""
     gap = shown.itl_request_ms.get("p50")  # of pooled gaps the median is 0 where a server merges events
-    yield client.bound(gap, max_cpu=settings.max_cpu, max_lag=settings.max_lag)
+    bound = client.bound(gap, max_cpu=settings.max_cpu, max_lag=settings.max_lag)
+    busy = client.cpu_share > settings.max_cpu
+    yield f"{bound}; --processes {settings.processes + 1} or more share it" if busy else bound
     yield next((text for run in runs for text in run.server), "")
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from runbook.load.bench.fingerprint import FingerprintMismatch, differences
 from runbook.load.bench.interval import START_CV, RatioInterval, ratio_interval
+from runbook.load.bench.workload import named
 from runbook.load.outcome import Finding, Outcome, worst
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Row:
 
     def text(self, max_regression: float) -> str:
         """The row in words, with both numbers."""
-        where = f"concurrency {self.concurrency}" if self.concurrency else "no limit"
+        where = named(self.concurrency)
         if self.ratio is None or self.low is None or self.high is None:
             return f"{where}: inconclusive, {self.why}"
         figures = (

@@ -35,6 +35,15 @@ def in_flight(records: Sequence[RequestRecord]) -> InFlight:
     return InFlight(busy / max(ended - started, 1e-9), peak, (full[0][0], full[-1][1]))
 
 
+def flowing(records: Sequence[RequestRecord]) -> tuple[float, float]:
+    """The steady window of an open loop, where the peak is a moment: from the first end to the last send.
+
+    Before it nothing has left yet, after it nothing comes any more. Where a run is too short for one it is the whole run.
+    """
+    begin, end = min(r.ended for r in records), max(r.sent for r in records)
+    return (begin, end) if begin < end else (min(r.sent for r in records), max(r.ended for r in records))
+
+
 def tokens_within(records: Iterable[RequestRecord], begin: float, end: float) -> float:
     """Output tokens that arrived in a window: a request's tokens are spread evenly over its content events."""
     return sum(

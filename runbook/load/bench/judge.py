@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runbook.load.bench.workload import named
 from runbook.load.outcome import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def findings(levels: Iterable[Level]) -> list[Finding]:
 
 
 def _finding(level: Level) -> Finding:
-    where = f"concurrency {level.concurrency}" if level.concurrency else "no limit"
+    where = named(level.concurrency)
     evidence = {
         "concurrency": level.concurrency,
         "requests": level.requests,

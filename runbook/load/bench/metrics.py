@@ -13,7 +13,7 @@ import collections
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runbook.load.bench.concurrency import in_flight, tokens_within
+from runbook.load.bench.concurrency import flowing, in_flight, tokens_within
 from runbook.load.bench.percentiles import summary_ms
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RepeatFigures:
-    """One repeat of one level. Rates per second; `steady_*` over the window in which the peak was in flight."""
+    """One repeat of one level. Rates per second; `steady_*` over the window in which the peak was in flight, of an
+    open loop from the first end to the last send.
+    """
 
     requests: int
     span_s: float
@@ -50,7 +52,9 @@ class Latencies:
     e2e_ms: Mapping[str, float] = field(default_factory=dict)
 
 
-def repeat_figures(records: Sequence[RequestRecord], slo: Slo | None = None) -> RepeatFigures:
+def repeat_figures(
+    records: Sequence[RequestRecord], slo: Slo | None = None, *, open_loop: bool = False
+) -> RepeatFigures:
     """The figures of one repeat. Raises ValueError where no request was sent."""
     flight = in_flight(records)
     started = min(r.sent for r in records)
@@ -58,7 +62,7 @@ def repeat_figures(records: Sequence[RequestRecord], slo: Slo | None = None) -> 
     answered = [r for r in records if r.ok]
     output = sum(r.output_tokens for r in answered)
     prompt = sum(r.prompt_tokens or 0 for r in answered)
-    begin, end = flight.steady
+    begin, end = flowing(records) if open_loop else flight.steady
     return RepeatFigures(
         requests=len(records),
         span_s=span,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook.load.bench.warmup import wave_requests
+from runbook.load.bench.workload import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,7 @@ class BenchPlan:
         """What is printed before the load starts."""
         sizes: dict[int, Slot] = {slot.concurrency: slot for slot in self.slots}
         repeats = 1 + max((slot.repeat for slot in self.slots), default=0)
-        levels = ", ".join(f"{_cap(level)}: {_amount(slot)}" for level, slot in sorted(sizes.items()))
+        levels = ", ".join(f"{named(level)}: {_amount(slot)}" for level, slot in sorted(sizes.items()))
         budget = "no budget" if self.budget_s is None else f"{self.budget_s:.0f} s of the budget left"
         lines = [
             f"{repeats} repeats, interleaved; a repeat is {levels}; about {self.expected_s:.0f} s ({budget})"
@@ -102,10 +103,6 @@ def interleaved(levels: Sequence[int], repeats: int) -> list[tuple[int, int]]:
 def _expected_s(level: int, wave_s: float, requests: int, request_rate: float | None) -> float:
     waves = wave_s * math.ceil(requests / level) if level else wave_s
     return waves if request_rate is None else max(waves, requests / request_rate + wave_s)
-
-
-def _cap(level: int) -> str:
-    return f"concurrency {level}" if level else "no limit"
 
 
 def _amount(slot: Slot) -> str:

@@ -18,6 +18,7 @@ from runbook.load.bench.result import BenchResult
 from runbook.load.bench.server import server_facts
 from runbook.load.bench.slotrun import run_slot
 from runbook.load.bench.warmup import Wave, warmup_tokens, wave, wave_requests
+from runbook.load.bench.workload import named
 from runbook.load.client import open_client
 from runbook.load.outcome import worst
 
@@ -127,7 +128,7 @@ async def _warm_up(
     )
     waves: dict[int, Wave] = {}
     for level in settings.workload.concurrencies:
-        say(f"warm-up at concurrency {level}", concurrency=level)
+        say(f"warm-up at {named(level)}", concurrency=level)
         requests = wave_requests(level)
         run = await run_slot(client, short, made, Slot(requests, -1, requests, 0.0))
         waves[level] = wave(run.records, settings.workload.output_tokens)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
+from runbook.load.bench.workload import named
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -21,7 +23,7 @@ def result_lines(result: BenchResult, *, ascii_only: bool = False) -> list[str]:
     rows = [_level_cells(level, top, ascii_only) for level in result.levels]
     head = [_PLUS_MINUS if ascii_only and title == "±" else title for title in _LEVEL_HEAD]
     problems = [
-        f"{cap(level.concurrency)}: {problem}" for level in result.levels for problem in level.problems
+        f"{named(level.concurrency)}: {problem}" for level in result.levels for problem in level.problems
     ]
     return [
         *_aligned([head, *rows]),
@@ -60,10 +62,6 @@ def bar(share: float, width: int = _BAR_WIDTH, *, ascii_only: bool = False) -> s
     return "█" * full + _EIGHTHS[rest].strip()
 
 
-def cap(concurrency: int) -> str:
-    return f"concurrency {concurrency}" if concurrency else "no limit"
-
-
 _LEVEL_HEAD = (
     "conc", "tok/s", "±", "", "req/s", "in flight", "TTFT p50", "p99", "ITL p50", "p99", "TPOT p50", "e2e p50", "p99", "failed",
 )  # fmt: skip
@@ -94,7 +92,7 @@ def _goodput(result: BenchResult) -> list[str]:
         return []
     limits = ", ".join(f"{name} {limit:g} ms" for name, limit in result.slo.items())
     shares = ", ".join(
-        f"{cap(level.concurrency)}: {_median(level.goodput):.2f} of {_median(level.requests_s):.2f}/s"
+        f"{named(level.concurrency)}: {_median(level.goodput):.2f} of {_median(level.requests_s):.2f}/s"
         for level in result.levels
     )
     return [f"goodput within {limits}: {shares}"]
@@ -103,7 +101,8 @@ def _goodput(result: BenchResult) -> list[str]:
 def _steady(result: BenchResult) -> list[str]:
     """The rate while the peak was in flight, and when that was: a ramp and a drain are in tok/s, but not in this one."""
     windows = ", ".join(
-        f"{cap(level.concurrency)}: {_median(level.steady_tok_s):.1f} tok/s from {level.steady[0]:.1f} to {level.steady[1]:.1f} s"
+        f"{named(level.concurrency)}: {_median(level.steady_tok_s):.1f} tok/s "
+        f"from {level.steady[0]:.1f} to {level.steady[1]:.1f} s"
         for level in result.levels
         if level.steady_tok_s
     )

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 UNCAPPED = 0  # a level without a limit of requests in flight: an open loop
 
 
+def named(concurrency: int) -> str:
+    """A level for people."""
+    return f"concurrency {concurrency}" if concurrency != UNCAPPED else "no limit"
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """`concurrencies` in requests in flight (0: no limit, only with a rate), lengths in tokens.

@@ -175,9 +175,12 @@ def test_a_rate_is_benched_without_a_limit(server: str, capsys: pytest.CaptureFi
         server, *SMALL[:4], *SMALL[10:], *("--request-rate", "40", "--duration", "0.4", "--repeats", "2"),
         "--api-key-env", "KEY", "--jsonl",
     )  # fmt: skip
-    level = events(capsys.readouterr().out)[-1]["result"]["levels"][0]
+    found = events(capsys.readouterr().out)
+    level = found[-1]["result"]["levels"][0]
     assert code == 0
+    assert found[1]["text"] == "warm-up at no limit"
     assert level["concurrency"] == 0
+    assert level["steady"][1] - level["steady"][0] > 0.1
     assert level["requests"] > 5
 
 

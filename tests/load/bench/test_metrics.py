@@ -152,3 +152,19 @@ def test_limits_are_read_from_text(text: str, limits: dict[str, float]) -> None:
 def test_a_wrong_limit_is_named(text: str) -> None:
     with pytest.raises(ValueError, match="--slo"):
         Slo.parse(text)
+
+
+def test_the_steady_window_of_an_open_loop_is_from_the_first_end_to_the_last_send() -> None:
+    sent = [0.0, 1.0, 2.0, 3.0]
+    records = [
+        request(sent=at, intended=at, ended=at + 0.5, arrivals=(at + 0.2, at + 0.4), completion_tokens=2)
+        for at in sent
+    ]
+    found = repeat_figures(records, open_loop=True)
+    assert found.steady_s == (0.5, 3.0)
+    assert found.steady_tok_s == pytest.approx(4 / 2.5)
+
+
+def test_an_open_loop_too_short_for_one_is_steady_as_a_whole() -> None:
+    records = [request(sent=0.0, ended=1.0), request(sent=0.5, ended=1.5)]
+    assert repeat_figures(records, open_loop=True).steady_s == (0.0, 1.5)
