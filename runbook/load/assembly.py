@@ -202,7 +202,11 @@ class _Draft:
         if reasoning := delta.get("reasoning_content") or delta.get("reasoning"):
             self._reasoning.add(str(reasoning), offset)
             said = True
-        for part in delta.get("tool_calls") or ():
+        parts = delta.get("tool_calls") or []
+        if not isinstance(parts, list):
+            self.problem("truncated", "tool calls that are no list", offset)
+            parts = []
+        for part in parts:
             if isinstance(part, dict):
                 self._call(part, offset)
                 said = True

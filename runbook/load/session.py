@@ -49,12 +49,18 @@ def history(script: Script, judgement: Judgement) -> list[Message]:
     """
     turn, reply = judgement.turn, judgement.reply
     call = reply.calls[0]
-    call_id = call.id or f"call_{turn.number}"
+    call_id = _sendable(call.id or f"call_{turn.number}")
     arguments = call.arguments.text
     try:
         parse_arguments(arguments)
     except ValueError:
         arguments = prompts.as_json(turn.arguments)
-    said = prompts.assistant_message(reply.content.text, [(call_id, turn.name, arguments)])
+    called = [(call_id, turn.name, _sendable(arguments))]
+    said = prompts.assistant_message(_sendable(reply.content.text), called)
     answer = prompts.fetch_answer if turn.name == "fetch_record" else prompts.store_answer
     return [said, answer(script.records[turn.round - 1], call_id)]
+
+
+def _sendable(text: str) -> str:
+    """The text with pairs of surrogates as the character they are, and replacements for lone ones: UTF-8 has neither."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
     from runbook.load.exchange import Exchange
 
+# Arguments may hold it as JSON's escape; a half of a surrogate pair alone is what JSON makes of half a character.
 _REPLACEMENT = re.compile(
     "\N{REPLACEMENT CHARACTER}|\\\\u[fF]{3}[dD]"
-)  # arguments may hold it as JSON's escape
+    "|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]"
+)
 
 
 def judge(exchange: Exchange) -> Iterator[Defect]:
