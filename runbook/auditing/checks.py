@@ -32,7 +32,7 @@ def chain(content: bytes) -> Finding:
     if not records:
         return Finding(check, Outcome.INCONCLUSIVE, "there is no record")
     last = records[-1]
-    text = f"{len(records)} records, each the one that was written; the last is #{last.seq} {last.hash[:12]}"
+    text = f"each of {len(records)} is the one that was written; the last is #{last.seq} {last.hash[:12]}"
     return Finding(check, Outcome.PASS, text, {"records": len(records), "hash": last.hash})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from runbook import app, audit
@@ -29,8 +28,7 @@ def run(asked: Asked) -> int:
     if not names:
         raise UsageError(f"no audit mirror in {asked.mirrors}: audit.verify --host NAME reads a host's chain")
     documents = [_one(asked, name, view) for name in names]
-    if asked.request.json:
-        print(json.dumps(documents[0] if len(documents) == 1 else documents))  # noqa: T201
+    app.finish(asked.request, view, documents, ())
     return app.exit_code([document["exit_code"] for document in documents])
 
 
