@@ -57,7 +57,7 @@ def deploy(work: Work, options: Options) -> Story:
         with _undone(work, story, plan, parent, serving=fit.serving):
             restarting.restart(work, plan)
             _prove(work, story, plan, load=load, baseline=baseline)
-        inflight.settle(work)
+        story.settled = True
     return story
 
 
@@ -152,7 +152,7 @@ def rollback(work: Work, options: Options) -> Story:
         if options.force:
             files.secure(work, seen)
         _return_to(work, story, plan, target)
-        inflight.settle(work)
+        story.settled = True
     return story
 
 
@@ -180,7 +180,7 @@ def restart(work: Work, options: Options) -> Story:
         except GateError as error:
             story.error = error
             work.run.find(Finding("unit", Outcome.FAIL, str(error), {"journal": error.excerpt}))
-        inflight.settle(work)
+        story.settled = True
     return story
 
 
@@ -220,7 +220,7 @@ def _undone(work: Work, story: Story, plan: Plan, parent: Release, *, serving: b
         deciding.mark(work, story, "unproven")
         if plan.changes and work.offer(f"stopped; roll back to {parent.id} now?"):
             _go_back(work, story, parent)
-            inflight.settle(work)
+            story.settled = True
         raise
     except GateError as error:
         story.error = error

@@ -23,7 +23,10 @@ _LONGEST_DETAIL = 2000
 
 @dataclass
 class Story:
-    """One rollout of one host. Filled by rollout.py; `error` is what ended it early, if anything did."""
+    """One rollout of one host. Filled by rollout.py; `error` is what ended it early, if anything did.
+
+    `settled`: nothing of it is under way on the host any more once its record is kept.
+    """
 
     action: str
     host: str
@@ -39,6 +42,7 @@ class Story:
     extra: dict[str, Any] = field(default_factory=dict)
     courses: Mapping[str, Course] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    settled: bool = False
 
     @property
     def outcome(self) -> Outcome:

@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from runbook.errors import RunbookError
+from runbook.stages import inflight
 from runbook.story import Story
 
 if TYPE_CHECKING:
@@ -56,6 +57,17 @@ def append_record(work: Work, story: Story, started: datetime.datetime) -> None:
         work.run.show("audit", {**record, "seq": None, "hash": None})
         work.run.note(f"the audit record could not be appended on the host: {error}")
         story.error = story.error or _unrecorded(error)
+        return
+    if story.settled:
+        _settle(work, story)
+
+
+def _settle(work: Work, story: Story) -> None:
+    """Nothing is under way any more. Not before its record is kept: a rollout without one is found by whoever comes next."""
+    try:
+        inflight.settle(work)
+    except RunbookError as error:
+        story.error = story.error or error
 
 
 def _unrecorded(error: RunbookError) -> RunbookError:

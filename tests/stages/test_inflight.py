@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from runbook import rollout, screens
-from runbook.errors import LinkLostError
+from runbook.errors import LinkLostError, PreflightError
 from runbook.events import Event, Note
 from runbook.options import Options
 from runbook.stages import inflight
@@ -124,3 +124,19 @@ def test_releases_beyond_keep_releases_go_after_a_deploy_and_are_named() -> None
     assert {fake.current, fake.releases[fake.current or ""]["parent"]} == set(fake.releases)
     notes = [event.text for event in told if isinstance(event, Note) and "keep_releases: 2" in event.text]
     assert len(notes) == 3
+
+
+def test_a_rollout_whose_record_cannot_be_kept_is_left_for_the_next_to_record() -> None:
+    fake = FakeHost()
+    deploy(fake)
+    append = fake._audit_append
+
+    def full(state: str, record: dict[str, Any], **more: Any) -> dict[str, Any]:
+        raise PreflightError("the audit record does not fit on the disk")
+
+    fake._audit_append = full  # type: ignore[method-assign, assignment]
+    story = rollback(fake)
+    assert (story.exit_code, story.rolled_back_to, fake.inflight["action"]) == (2, fake.current, "rollback")
+    fake._audit_append = append  # type: ignore[method-assign]
+    again = rollback(fake)
+    assert (again.exit_code, fake.inflight) == (0, None)
