@@ -194,7 +194,8 @@ class Outbox:
                 if error.code < 500 and error.code != http.HTTPStatus.TOO_MANY_REQUESTS:
                     return trouble
             except (OSError, http.client.HTTPException, ValueError) as error:
-                trouble = type(error).__name__ if not str(error) else one_line(str(error), 120)
+                reason = getattr(error, "reason", error)  # a URLError wraps what went wrong
+                trouble = one_line(str(reason) or type(reason).__name__, 120)
             else:
                 return None
         return f"{trouble} ({ATTEMPTS} tries)"

@@ -16,7 +16,6 @@ from runbook.plan import Plan
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
-
     from runbook.events import Event
 
 HOSTILE = "[red]x[/red] [/data/models] :smile: \x1b[2J\x1b]0;title\x07\x9b31m\u202e"
