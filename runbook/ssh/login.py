@@ -33,6 +33,8 @@ class Login:
     fingerprint: str
 
 
+# How paramiko says that no line `SSH-2.0-…` came, or no key exchange after it.
+_NO_SSH = ("Error reading SSH protocol banner", "Indecipherable protocol version", "No existing session")
 _LOGIN_S = 60.0  # a key on a token wants a touch; an agent may ask its user
 
 
@@ -123,6 +125,8 @@ def _reason(error: BaseException) -> str:
         return "no answer in time"
     if isinstance(error, EOFError) or "Connection reset by peer" in str(error):
         return "the connection was closed before SSH had begun"
+    if str(error).startswith(_NO_SSH):
+        return "what listens there speaks no SSH, or not in time"
     if isinstance(error, paramiko.ChannelException):
         return f"the jump host cannot reach it ({error.text})"
     return str(error) or type(error).__name__

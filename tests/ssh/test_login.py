@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import socket
@@ -226,7 +227,7 @@ def test_a_server_that_is_no_ssh_is_said(server: sshd.Sshd) -> None:
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
         target = dataclasses.replace(server.target(), port=other.getsockname()[1])
-        assert "SSH protocol banner" in refused(target, timeout_s=5.0)
+        assert "speaks no SSH" in refused(target, timeout_s=5.0)
         thread.join(20)
 
 
@@ -312,3 +313,27 @@ def test_a_proxy_command_that_fails_is_said(server: sshd.Sshd, tmp_path: Path) -
 def test_a_proxy_command_outlives_the_ctrl_c_that_asks_us_to_stop() -> None:
     with proxy.command("sh -c 'kill -INT $$; echo alive'") as connection:
         assert connection.recv(16) == b"alive\n"
+
+
+@pytest.mark.parametrize(
+    "says",
+    [b"220 mail.example.net ESMTP\r\n" * 200, bytes(range(256)) * 4, b"SSH-2.0-x\r\n", b""],
+    ids=["another service", "garbage", "a banner alone", "silence"],
+)
+def test_what_speaks_no_ssh_is_said_in_words(tmp_path: Path, says: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def speak() -> None:
+            connection, _ = listening.accept()
+            with connection, contextlib.suppress(ConnectionError):
+                connection.sendall(says)
+                while connection.recv(1 << 16):
+                    pass
+
+        thread = threading.Thread(target=speak, daemon=True)
+        thread.start()
+        port = listening.getsockname()[1]
+        target = SshTarget("127.0.0.1", user="ops", port=port, known_hosts=str(tmp_path / "known_hosts"))
+        said = "what listens there speaks no SSH, or not in time"
+        assert refused(target, timeout_s=1.0) == f"ops@127.0.0.1:{port}: {said}"
+        thread.join()
