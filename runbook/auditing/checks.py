@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runbook.audit import signing
 from runbook.audit.chain import Head, beyond, first_defect, is_sound
-from runbook.audit.mirror import set_aside
+from runbook.audit.mirroring import set_aside
 from runbook.audit.record import records_of
 from runbook.audit.signing import SigningError
 from runbook.verdict import Finding, Outcome
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from runbook.audit.mirror import Mirrored
+    from runbook.audit.mirroring import Mirrored
     from runbook.audit.record import Record
 
 _WARNING = {"severity": "warn"}
@@ -36,14 +36,15 @@ def chain(content: bytes) -> Finding:
     return Finding(check, Outcome.PASS, text, {"records": len(records), "hash": last.hash})
 
 
-def journal(content: bytes, heads: Sequence[Head], silent: str, *, remembered: bool) -> Finding:
-    """The chain bears out every head the host's journal still has; without any, only a copy here shows a cut end."""
-    if not heads:
-        text = f"the host's journal has no head of the chain ({silent})"
-        if remembered:
-            return Finding("audit.journal", Outcome.PASS, f"{text}; the copy here knows it", _WARNING)
+def journal(content: bytes, heads: Sequence[Head], silent: str, *, copied: Head | None) -> Finding:
+    """The chain bears out every head the host's journal still has; without any, only what was `copied` here shows a cut end."""
+    if heads:
+        return _against(content, heads, "audit.journal", "the host's journal")
+    text = f"the host's journal has no head of the chain ({silent})"
+    if copied is None:
         return Finding("audit.journal", Outcome.INCONCLUSIVE, f"{text}: a cut end would not show")
-    return _against(content, heads, "audit.journal", "the host's journal")
+    text = f"{text}; the copy here knows it up to #{copied[0]}"
+    return Finding("audit.journal", Outcome.PASS, text, _WARNING)
 
 
 def note(content: bytes, head: Head | None) -> Finding:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook import app, audit, bundle, ssh
-from runbook.audit.mirror import Mirrored, read_chain
+from runbook.audit.mirroring import Mirrored, read_chain
 from runbook.events import Run
 from runbook.work import utc_now
 

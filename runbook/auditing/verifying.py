@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runbook import app, audit
-from runbook.audit.mirror import head
+from runbook.audit.mirroring import head
 from runbook.auditing import checks
 from runbook.auditing.fetching import fetch
 from runbook.errors import RunbookError, UsageError
@@ -55,7 +55,7 @@ def _on_the_host(asked: Asked, name: str, told: Run, view: View) -> Iterator[Fin
     before = head(audit.path_of(asked.request.directory, name))
     found = fetch(asked, name, told, view)
     yield checks.chain(found.chain)
-    yield checks.journal(found.chain, found.heads, found.silent, remembered=before is not None)
+    yield checks.journal(found.chain, found.heads, found.silent, copied=before)
     yield checks.mirrored(found.mirrored, before)
     yield from _common(asked, name, found.chain)
 

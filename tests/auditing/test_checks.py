@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runbook.audit import directory, path_of
-from runbook.audit.mirror import head, mirror
+from runbook.audit.mirroring import head, mirror
 from runbook.audit.record import records_of
 from runbook.auditing import checks
 from runbook.auditing.asked import asked
@@ -42,11 +42,11 @@ def test_a_chain_without_a_record_is_no_pass() -> None:
 def test_the_journal_shows_a_cut_end() -> None:
     content = three()
     cut = chain_of([record(1)])
-    assert checks.journal(content, heads(content), "", remembered=True).outcome is PASS
-    found = checks.journal(content[: content.rindex(b"\n", 0, -1) + 1], heads(content), "", remembered=True)
+    assert checks.journal(content, heads(content), "", copied=None).outcome is PASS
+    found = checks.journal(content[: content.rindex(b"\n", 0, -1) + 1], heads(content), "", copied=None)
     assert (found.outcome, found.evidence["kind"]) == (FAIL, "truncated")
-    assert checks.journal(cut, heads(content), "", remembered=True).evidence["kind"] == "replaced"
-    assert checks.journal(b"", heads(content), "", remembered=True).evidence == {
+    assert checks.journal(cut, heads(content), "", copied=None).evidence["kind"] == "replaced"
+    assert checks.journal(b"", heads(content), "", copied=None).evidence == {
         "seq": 1,
         "kind": "truncated",
     }
@@ -54,17 +54,17 @@ def test_the_journal_shows_a_cut_end() -> None:
 
 def test_a_journal_that_forgot_the_first_heads_still_holds_the_last() -> None:
     content = three()
-    assert checks.journal(content, heads(content)[2:], "", remembered=False).outcome is PASS
+    assert checks.journal(content, heads(content)[2:], "", copied=None).outcome is PASS
 
 
-@pytest.mark.parametrize(("remembered", "outcome"), [(True, PASS), (False, INCONCLUSIVE)])
+@pytest.mark.parametrize(("copied", "outcome"), [((3, "a" * 64), PASS), (None, INCONCLUSIVE)])
 def test_a_silent_journal_is_a_pass_only_where_a_copy_here_knows_the_end(
-    remembered: bool, outcome: Outcome
+    copied: tuple[int, str] | None, outcome: Outcome
 ) -> None:
-    found = checks.journal(three(), [], "no program journalctl on this host", remembered=remembered)
+    found = checks.journal(three(), [], "no program journalctl on this host", copied=copied)
     assert found.outcome is outcome
     assert "no program journalctl" in found.message
-    assert is_warning(found) is remembered
+    assert is_warning(found) is (copied is not None)
 
 
 def test_the_note_beside_the_copy_shows_that_it_was_cut() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from runbook import auditing, extras
 from runbook.audit import directory
-from runbook.audit.mirror import mirror
+from runbook.audit.mirroring import mirror
 from runbook.errors import PreflightError
 from runbook.program import spelled_out
 from runbook.work import utc_now

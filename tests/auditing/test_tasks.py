@@ -14,7 +14,7 @@ import tasks
 from runbook import auditing
 from runbook.audit import directory, path_of
 from runbook.audit.appending import append
-from runbook.audit.mirror import mirror
+from runbook.audit.mirroring import mirror
 from runbook.audit.signing import Signer
 from runbook.program import RunbookProgram
 from runbook.work import utc_now

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from runbook.ssh import Wire
 
 ASIDE = ".aside"
+MOST_BYTES = 512 * 1024 * 1024  # of a chain, in memory here; some twenty thousand rollouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,8 @@ def _rest(wire: Wire, state: str, offset: int, size: int | None = None) -> bytes
         if not more and offset + len(content) < size:
             raise HelperError(f"audit_read: the chain ended after {offset + len(content)} of {size} bytes")
         content += more
+        if len(content) > MOST_BYTES:
+            raise HelperError(f"audit_read: of a chain of {size} bytes at most {MOST_BYTES} are taken")
     return content
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runbook.audit import mirror, path_of, records
-from runbook.audit.mirror import Mirrored, directory, forget, head, read_chain, set_aside
+from runbook.audit.mirroring import Mirrored, directory, forget, head, read_chain, set_aside
 from runbook.audit.record import records_of
 from runbook.errors import HelperError
 from tests.audit.chains import ChainWire, chain_of, record, three
@@ -132,3 +132,9 @@ def test_a_host_that_promises_more_than_it_sends_is_no_endless_loop() -> None:
     wire = ChainWire(three(), limit=0)
     with pytest.raises(HelperError, match="ended after 0 of"):
         read_chain(wire, "/state")  # type: ignore[arg-type]
+
+
+def test_a_host_that_never_stops_sending_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runbook.audit.mirroring.MOST_BYTES", 100)
+    with pytest.raises(HelperError, match="at most 100 are taken"):
+        read_chain(ChainWire(three(), limit=64), "/state")  # type: ignore[arg-type]
