@@ -30,17 +30,15 @@ def run(request: app.Request) -> int:
     """Validate a URL, or replay a file; returns the exit code."""
     view = app.view_of(request)
     told = Run(view.listeners())
-    page, name = (replay, request.replay) if request.replay else (validate, request.url)
-    document = app.document_of(
-        request, name or "", view, told, lambda told, rollout: page(request, told, rollout)
-    )
+    page, name = (replay, request.replay) if request.replay else (validate, shown(request.url))
+    document = app.document_of(request, name, view, told, lambda told, rollout: page(request, told, rollout))
     app.finish(request, view, [document], ())
     return int(document["exit_code"])
 
 
 def validate(request: app.Request, told: Run, rollout: str) -> Story:
     """Run agent sessions with known right answers against the server at a URL, from this process."""
-    story = Story("validate", str(request.url), rollout, told.steps, told.findings)
+    story = Story("validate", shown(request.url), rollout, told.steps, told.findings)
     asked = read(request.url or "", request.load_options, os.environ)
     asked = dataclasses.replace(asked, streams=asked.streams or _kept_streams(request.directory, rollout))
     options = asked.options
@@ -50,6 +48,13 @@ def validate(request: app.Request, told: Run, rollout: str) -> Story:
     told.show("validation", result)
     told.find(*findings)
     return story
+
+
+def shown(url: str | None) -> str:
+    """The URL as a document may hold it."""
+    from runbook.load.control import without_secret
+
+    return without_secret(url or "")
 
 
 def read(url: str, options: Mapping[str, str], environ: Mapping[str, str]) -> Asked:

@@ -164,6 +164,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a host and a URL": ({"host": ["gpu1"]}, "--host and --url contradict each other"),
     "a URL and a file": ({"replay": "x"}, "--url and --replay contradict each other"),
     "a name and a URL": ({"name": ["final80"]}, "--name is of a host's validations"),
+    "a password in the URL": ({"url": "http://me:hunter2@192.0.2.1"}, "--api-key-env"),
+    "a password in no URL": ({"url": "ftp://me:hunter2@192.0.2.1"}, "no http URL: ftp://***@192.0.2.1"),
+    "a password in the arm": ({"control": "url=http://me:x@192.0.2.1"}, "should be concurrency=N"),
     "constrained decoding": ({"option": ['extra-body={"tool_choice":"required"}']}, "masks corruption"),
 }
 
@@ -178,6 +181,7 @@ def test_a_command_line_that_makes_no_sense_is_one_line_and_exit_2(
     told = document(capsys)
     assert message in told["error"]
     assert "\n" not in told["error"]
+    assert "hunter2" not in json.dumps(told)
 
 
 @pytest.mark.parametrize("sized", [{"sessions": "20"}, {"option": ["rows=3"]}, {"model": "m"}])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from runbook.load import apikey
-from runbook.load.control import AUTOMATIC, Control, parse_control
+from runbook.load.control import AUTOMATIC, Control, parse_control, without_secret
 from runbook.load.options import Options
 from runbook.load.tokens import counter
 
@@ -152,7 +152,11 @@ def _check(args: argparse.Namespace) -> None:
     """What contradicts itself or the rest, before anybody is asked anything."""
     _check_numbers(args)
     _expect(bool(args.model), "--model is required")
-    _expect(_is_http(args.base_url), f"--base-url: no http URL: {args.base_url}")
+    _expect(_is_http(args.base_url), f"--base-url: no http URL: {without_secret(args.base_url)}")
+    _expect(
+        "@" not in urlsplit(args.base_url).netloc,
+        "--base-url: a URL with a password is shown and kept: --api-key-env",
+    )
     _expect(not (args.control and args.no_control), "--control and --no-control contradict each other")
     if args.streams is not None:
         folder = args.streams.absolute().parent

@@ -6,6 +6,7 @@ A model's copying errors come at the same rate in both arms; damage under load d
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +52,14 @@ def parse_control(text: str) -> Control:
     name, _, value = text.partition("=")
     if name == "concurrency" and value.isdigit() and int(value) > 0:
         return Control(concurrency=int(value))
-    if name == "url" and value.startswith(("http://", "https://")):
+    if name == "url" and value.startswith(("http://", "https://")) and "@" not in value:
         return Control(url=value)
-    raise ValueError(f"should be concurrency=N or url=http://…, found {text!r}")
+    raise ValueError(f"--control should be concurrency=N or url=http://…, found {without_secret(text)!r}")
+
+
+def without_secret(url: str) -> str:
+    """The URL without the user and password it may carry."""
+    return re.sub(r"(?<=//)[^/?#]*@", "***@", url)
 
 
 def needs_control(result: SessionsResult) -> bool:

@@ -60,7 +60,8 @@ class Options:
     @property
     def limit(self) -> int:
         """Output tokens a response may have."""
-        return int(self.extra_body.get("max_tokens", self.max_tokens))
+        asked = self.extra_body.get("max_tokens")
+        return asked if isinstance(asked, int) else self.max_tokens
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "extra_body": dict(self.extra_body)}

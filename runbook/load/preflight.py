@@ -104,7 +104,7 @@ def _expect_key(options: Options, answer: httpx.Response) -> None:
 
 def _expect_model(options: Options, models: tuple[str, ...]) -> None:
     if models and options.model not in models:
-        listed = ", ".join(models[:_SHOWN])
+        listed = ", ".join(" ".join(name.split())[:80] for name in models[:_SHOWN])
         raise PreflightFailed(
             f"{options.base_url}: no model {options.model!r}; /v1/models offers {listed}", 2
         )

@@ -26,14 +26,28 @@ if TYPE_CHECKING:
     from runbook.load.streams import Kept
 
 
+MOST_VALUES = 10_000_000
+"""Lines and rows of all scripts together: more than a thousand waves of 80 sessions, a minute of writing."""
+_TOKENS_A_LINE = 16
+_KINDS = {
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "bool": (bool,),
+    "None": (type(None),),
+    "Mapping": (dict,),
+}
+
+
 def replay(path: Path) -> tuple[Options, list[Record]]:
     """The kept sessions of a streams file, judged by today's rules. Raises NoStreamFileError and OSError."""
     run, kept = read_streams(path)
     options = _options(path, run)
     registry = Registry(random.Random(options.seed))
-    last = max((one.wave for one in kept), default=0)
-    waves = waves_of_scripts(options, registry)
-    scripts = {script.session: script for _ in range(last + 1) for script in next(waves)}
+    waves = 1 + max((one.wave for one in kept), default=0)
+    _require_few_enough(path, options, waves)
+    written = waves_of_scripts(options, registry)
+    scripts = {script.session: script for _ in range(waves) for script in next(written)}
     ordered = sorted(kept, key=lambda one: (one.session, one.turn))
     sessions = [list(ones) for _, ones in groupby(ordered, key=lambda one: one.session)]
     try:
@@ -56,11 +70,11 @@ def judge_session(
 ) -> Record:
     """A session judged from its answers, (turn number, answer) in order. Pure; stops where the session ended."""
     story = Story(script.session, wave)
-    asked = turns(script)
+    asked = dict(enumerate(turns(script), 1))
     end, corrupt, detail = "cancelled", False, "the answers end here"
     for number, answer in answers:
-        judgement = judge_turn(script, asked[number - 1], answer, registry, max_tokens=max_tokens)
-        story.add(asked[number - 1], answer, judgement)
+        judgement = judge_turn(script, asked[number], answer, registry, max_tokens=max_tokens)
+        story.add(asked[number], answer, judgement)
         if judgement.end is not None:
             end, corrupt, detail = judgement.end, judgement.corrupt, judgement.detail
             break
@@ -74,8 +88,29 @@ def _again(script: Script, kept: Sequence[Kept], registry: Registry, options: Op
 
 
 def _options(path: Path, run: Mapping[str, Any]) -> Options:
-    known = {field.name for field in dataclasses.fields(Options)}
+    """The run's options; a file of another hand may hold anything by their names."""
+    known = {field.name: str(field.type) for field in dataclasses.fields(Options)}
+    given = {name: value for name, value in run.items() if name in known}
+    if wrong := [name for name, value in given.items() if not _fits(value, known[name])]:
+        raise NoStreamFileError(f"{path}: the run's {wrong[0]} should be {known[wrong[0]]}")
     try:
-        return Options(**{name: value for name, value in run.items() if name in known})
+        return Options(**given)
     except TypeError as error:
         raise NoStreamFileError(f"{path}: {error}") from error
+
+
+def _fits(value: object, annotation: str) -> bool:
+    """Whether a JSON value is of an option's type, as it is written: `float | None`."""
+    names = annotation.replace("[", " ").split(" ")
+    kinds = tuple(kind for name in names for kind in _KINDS.get(name, ()))
+    return isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds)
+
+
+def _require_few_enough(path: Path, options: Options, waves: int) -> None:
+    """The scripts of all waves are written again: raises NoStreamFileError for more of them than any run has."""
+    values = options.sessions * waves * (options.rounds * options.rows + options.ctx // _TOKENS_A_LINE)
+    sizes = (options.sessions, options.rounds, options.rows, options.ctx + 1, waves)
+    if min(sizes) < 1 or values > MOST_VALUES or not 0.0 <= options.shared_prefix <= 1.0:
+        raise NoStreamFileError(
+            f"{path}: no run has {waves} waves of {options.sessions} sessions of this size"
+        )

@@ -14,6 +14,7 @@ import gzip
 import json
 import os
 import tempfile
+import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
 
 _IN_MEMORY = 128 << 10
 MAX_LINE_BYTES = 128 << 20
+_DAMAGED = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    OverflowError,
+    RecursionError,
+    zlib.error,
+)
 
 
 class Spool:
@@ -127,18 +138,26 @@ def read_streams(path: Path) -> tuple[Mapping[str, Any], list[Kept]]:
     """The run's options and its kept responses. Raises NoStreamFileError, and OSError as files do."""
     try:
         with contextlib.closing(gzip.open(path, "rt", encoding="ascii")) as file:
-            head = json.loads(file.readline(MAX_LINE_BYTES))
+            lines = map(json.loads, _lines(file))
+            head: dict[str, Any] = next(lines, {})
             if head.get("kind") != "streams":
-                raise NoStreamFileError(f"{path}: not a file of raw streams")
-            lines = map(json.loads, file)
-            return head["run"], [_kept(line) for line in lines if line.get("kind") != "streams"]
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, gzip.BadGzipFile) as error:
-        raise NoStreamFileError(f"{path}: {error}") from error
+                raise NoStreamFileError("not a file of raw streams")
+            return dict(head["run"]), [_kept(line) for line in lines if line.get("kind") != "streams"]
+    except (*_DAMAGED, gzip.BadGzipFile) as error:
+        raise NoStreamFileError(f"{path}: {str(error)[:200] or type(error).__name__}") from error
+
+
+def _lines(file: IO[str]) -> Iterator[str]:
+    """The lines of a file, none longer than a response can be."""
+    while line := file.readline(MAX_LINE_BYTES):
+        if not line.endswith("\n"):
+            raise NoStreamFileError("a line that is cut off, or longer than any response")
+        yield line
 
 
 def _kept(line: Mapping[str, Any]) -> Kept:
     answer = Answer(
-        stream=base64.b64decode(line["stream"]),
+        stream=base64.b64decode(line["stream"], validate=True),
         end=str(line["end"]),
         detail=str(line["detail"]),
         status=int(line["status"]),

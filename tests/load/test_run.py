@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
 import random
 import tempfile
 from dataclasses import replace
@@ -237,6 +239,59 @@ def test_another_file_is_no_stream_file(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(NoStreamFileError):
         replay(path)
+
+
+def kept(run: object, *lines: object) -> bytes:
+    """A file of raw streams that somebody else wrote."""
+    head = {"kind": "streams", "schema": 1, "run": run}
+    return gzip.compress("".join(f"{json.dumps(one)}\n" for one in (head, *lines)).encode())
+
+
+RUN = replace(OPTIONS, base_url="http://192.0.2.1").to_json()
+LINE = {"session": 0, "wave": 0, "turn": 1, "end": "complete", "status": 200, "detail": "", "stream": ""}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        kept(None),
+        kept([1]),
+        kept({}),
+        kept({**RUN, "sessions": "4"}),
+        kept({**RUN, "sessions": True}),
+        kept({**RUN, "sessions": 10**12}),
+        kept({**RUN, "rounds": -1}),
+        kept({**RUN, "shared_prefix": float("inf")}),
+        kept({**RUN, "extra_body": []}),
+        kept({**RUN, "tokenizer": "/nowhere/tokenizer.json"}, LINE),
+        kept(RUN, {**LINE, "session": 99}),
+        kept(RUN, {**LINE, "wave": 10**9}),
+        kept(RUN, {**LINE, "wave": -1}),
+        kept(RUN, {**LINE, "turn": 0}),
+        kept(RUN, {**LINE, "turn": 99}),
+        kept(RUN, {**LINE, "turn": float("inf")}),
+        kept(RUN, {**LINE, "stream": "no base64!"}),
+        kept(RUN, {**LINE, "stream": 7}),
+        kept(RUN, [1]),
+        kept(RUN, LINE)[:-12],
+        kept(RUN, LINE)[:60] + b"\0" * 40,
+        gzip.compress(b"[" * 100_000 + b"\n"),
+        gzip.compress(json.dumps({"kind": "streams", "run": RUN}).encode()),
+    ],
+)
+def test_a_file_of_another_hand_is_refused_whatever_it_holds(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"\S") as refused:
+        replay(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_as_we_write_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(kept(RUN, LINE))
+    _, records = replay(path)
+    assert [record.end for record in records] == ["truncated"]
 
 
 async def refused(server: FaultServer, options: Options = OPTIONS, **more: Any) -> PreflightFailed:
