@@ -3,7 +3,8 @@
     python -m benchmarks.edit_speed [repeats]
 
 Prints wall time (median and best) and processor time (median) in milliseconds, after import, and what of it is mvdan/sh's
-parse and reading its JSON. On a busy machine believe the processor time.
+parse and reading its JSON; once of plain lines, which the parser is spared, and once with an expansion every fourth line,
+which it must read. On a busy machine believe the processor time.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from typing import TYPE_CHECKING
 
 from runbook.edits.serve_script import edit, read
 from runbook.edits.shell.parser import encode, statements
+from runbook.edits.shell.script import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def script(exports: int, size: int) -> str:
-    """A script of about `size` bytes with so many exports, a comment above each."""
+def script(exports: int, size: int, *, mixed: bool = False) -> str:
+    """A script of about `size` bytes with so many exports, a comment above each; `mixed`: every fourth one expands."""
     comment = "x" * (size // exports - 36)
-    lines = [f"# {comment}\nexport SGLANG_OPTION_{n:05}={n}" for n in range(exports)]
+    values = [f"${{OTHER:-{n}}}" if mixed and n % 4 == 3 else str(n) for n in range(exports)]
+    lines = [f"# {comment}\nexport SGLANG_OPTION_{n:05}={value}" for n, value in enumerate(values)]
     return "\n".join(["#!/bin/bash", "set -euo pipefail", *lines, "exec python -m sglang.launch_server", ""])
 
 
@@ -32,6 +35,7 @@ def measured(call: Callable[[], object], repeats: int) -> tuple[float, float, fl
     """Median and best wall time of the repeats, and the median of processor time, in milliseconds."""
     walls, processors = [], []
     for _ in range(repeats):
+        parse.cache_clear()
         begin, before = time.perf_counter(), _processor_s()
         call()
         walls.append((time.perf_counter() - begin) * 1000)
@@ -57,9 +61,14 @@ def calls(text: str) -> dict[str, Callable[[], object]]:
 
 
 def main(repeats: int) -> None:
-    for exports, size in ((500, 200_000), (5000, 2_000_000)):
-        text = script(exports, size)
-        print(f"{len(text) / 1000:.0f} kB, {exports} exports")
+    for exports, size, mixed in (
+        (500, 200_000, False),
+        (5000, 2_000_000, False),
+        (500, 200_000, True),
+        (5000, 2_000_000, True),
+    ):
+        text = script(exports, size, mixed=mixed)
+        print(f"{len(text) / 1000:.0f} kB, {exports} exports{', every fourth expands' if mixed else ''}")
         for name, call in calls(text).items():
             median, best, processor = measured(call, repeats)
             print(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from runbook.edits.shell.parser import Node
 
-_LINES = 8  # shorter runs are not worth it
+_LINES = 4  # shorter runs are not worth it
 _MARK = b"__runbook_run_"
 _EXPORT = rb"""export ([A-Za-z_][A-Za-z0-9_]*)=('[^'\n]*'|"[^"\\$`!\n]*"|[A-Za-z0-9_@%+:,./-]*)"""
 _COMMENT = rb"\#[^\\\n]*"
