@@ -24,7 +24,7 @@ from runbook.stages import (
     telling,
 )
 from runbook.verdict import Finding, Outcome, worst
-from runbook.verify import benching, configuration, loading, waiting
+from runbook.verify import baselines, benching, configuration, loading, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,7 +51,7 @@ def deploy(work: Work, options: Options) -> Story:
         fit = preflight.check(work, seen, plan, load=load)
         parent = files.secure(work, seen, fit.engine)
         engine.warn(work, parent.id, parent.engine, fit.engine)
-        baseline = benching.baseline(work, parent, seen, plan, serving=fit.serving) if load else None
+        baseline = baselines.baseline(work, parent, seen, plan, serving=fit.serving) if load else None
         story.extra["parent"] = parent.id
         story.release = files.write(work, plan, seen, parent, fit.engine)
         with _undone(work, story, plan, parent, serving=fit.serving):
@@ -123,7 +123,8 @@ def bench(work: Work, options: Options) -> Story:
             seen = work.observe()
             plans.require_units(work.host, seen)
         story.release, story.extra["against"] = seen.current, options.against
-        judge = benching.judge_of(work, seen, options)
+        story.measured.baseline = benching.kept_of(seen, options)
+        judge = benching.judge_of(work, story.measured.baseline, options.against)
         if options.dry_run:
             work.run.note(f"would run: {benching.command_of(work.host)}")
             return story

@@ -101,6 +101,7 @@ def test_against_a_release_compares_with_the_bench_it_keeps() -> None:
     assert (story.exit_code, verdicts(story)) == (1, ["regression"] * 2)
     assert [table[0].split()[0] for table in tables(told)] == ["conc", "conc"]
     assert fake.audit[-1]["against"] == release
+    assert story.measured.baseline == fake.releases[release]["bench"]
 
 
 def test_an_allowed_loss_of_the_command_line_and_an_accepted_one_pass() -> None:

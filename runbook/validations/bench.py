@@ -98,6 +98,12 @@ def fingerprint(host: Host, spec: Bench, server: Mapping[str, Any] | None = None
     return of(settings.workload, server or {"version": None, "arguments": {}, "gpu": {}})
 
 
+def expected(host: Host) -> tuple[str, ...]:
+    """Fingerprint keys of arguments that the host file declares: a deploy changes them, so they may differ."""
+    names = (argument.name.lstrip("-").replace("-", "_") for unit in host.units for argument in unit.args)
+    return tuple(f"server.arguments.{name}" for name in names)
+
+
 def unlike(
     baseline: Mapping[str, Any], current: Mapping[str, Any], expected: Collection[str] = ()
 ) -> tuple[str, ...]:

@@ -1,0 +1,106 @@
+"""Which older bench the one of a deploy is compared with, and the one before the change where none is kept."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from runbook.errors import MeasureError, RunbookError
+from runbook.model import Bench
+from runbook.text import no_figure
+from runbook.validations import Jobs, bench, benchcommand, endpoint_url
+from runbook.verdict import Outcome
+from runbook.verify import benching
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from runbook.model import BenchCommand, Observation, Release
+    from runbook.plan import Plan
+    from runbook.work import Work
+
+# Releases whose own figures are those of a state that was found good, or found there in the first place.
+TRUSTED = ("proven", "adopted")
+_ASK_S = 5.0
+
+
+def baseline(
+    work: Work, parent: Release, seen: Observation, plan: Plan, *, serving: bool
+) -> Mapping[str, Any] | None:
+    """The bench of the state before the change: one that a release keeps of the same workload and server, else measured now.
+
+    Where the plan changes no file the state before is not the parent but what was last trusted: a release that was found
+    too slow is not compared with itself.
+    """
+    spec = work.host.bench
+    if spec is None:
+        return None
+    wanted = _wanted(work, spec)
+    states = [parent] if plan.changes else list(lineage(parent, seen.releases))
+    changing = bench.expected(work.host)
+    kept = next((one.bench for one in states if usable(one.bench, spec, wanted, changing)), None)
+    if kept is not None:
+        return kept
+    if not serving:
+        return parent.bench
+    if not (plan.changes or plan.restarts) and parent.verdict not in TRUSTED:
+        work.run.note(
+            "no release before this one has a bench of this workload: the bench compares the server with itself"
+        )
+    return _measured_before(work, spec, parent)
+
+
+def lineage(release: Release, known: Sequence[Release]) -> Iterator[Release]:
+    """A release and those it descends from, the nearest first, as far as they are trusted."""
+    by_id = {one.id: one for one in known} | {release.id: release}
+    at: str | None = release.id
+    while at is not None and (one := by_id.pop(at, None)) is not None:
+        if one.verdict in TRUSTED:
+            yield one
+        at = one.parent
+
+
+def usable(
+    kept: Mapping[str, Any] | None,
+    spec: Bench | BenchCommand,
+    wanted: Mapping[str, Any],
+    expected: Sequence[str] = (),
+) -> bool:
+    """Whether a kept result is sound and of the wanted fingerprint, so that a new one may be compared with it."""
+    if not isinstance(spec, Bench):
+        return benchcommand.comparable(kept, spec)
+    return (
+        kept is not None
+        and kept.get("outcome") == Outcome.PASS.value
+        and not bench.unlike(kept, wanted, expected)
+    )
+
+
+def _wanted(work: Work, spec: Bench | BenchCommand) -> dict[str, Any]:
+    return bench.fingerprint(work.host, spec, _server_now(work)) if isinstance(spec, Bench) else {}
+
+
+def _server_now(work: Work) -> dict[str, Any] | None:
+    """Version, arguments and GPU as the serving worker tells them now; None where it tells nothing."""
+    from runbook.load.bench.server import facts_of
+
+    url = bench.generating(work.host) or endpoint_url(work.host)
+    try:
+        answer = work.tunnel.get(f"{url}/server_info", deadline_s=_ASK_S)
+        document = json.loads(answer.body, parse_constant=no_figure) if answer.status == 200 else None
+    except (RunbookError, ValueError, RecursionError):
+        return None
+    return facts_of(document) if isinstance(document, dict) else None
+
+
+def _measured_before(work: Work, spec: Bench | BenchCommand, parent: Release) -> Mapping[str, Any] | None:
+    with work.run.step("bench before", budget_s=benching.budget(spec)) as step:
+        try:
+            jobs = Jobs(work.wire, work.host, work.checkpoint, work.api_key)
+            result = benching.run(jobs, spec, benching.teller(work, step))
+        except MeasureError as error:
+            # A fix must not wait for a number; the bench after it will be inconclusive and say why.
+            step.outcome, step.detail = Outcome.ERROR, str(error)
+            return None
+        work.wire.call("release_update", state=work.host.state, id=parent.id, fields={"bench": result})
+    return result
