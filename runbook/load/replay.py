@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import random
 from itertools import groupby
@@ -72,13 +73,13 @@ def judge_session(
     story = Story(script.session, wave)
     asked = dict(enumerate(turns(script), 1))
     end, corrupt, detail = "cancelled", False, "the answers end here"
-    for number, answer in answers:
-        judgement = judge_turn(script, asked[number], answer, registry, max_tokens=max_tokens)
-        story.add(asked[number], answer, judgement)
-        if judgement.end is not None:
-            end, corrupt, detail = judgement.end, judgement.corrupt, judgement.detail
-            break
-    story.spool.close()
+    with contextlib.closing(story.spool):
+        for number, answer in answers:
+            judgement = judge_turn(script, asked[number], answer, registry, max_tokens=max_tokens)
+            story.add(asked[number], answer, judgement)
+            if judgement.end is not None:
+                end, corrupt, detail = judgement.end, judgement.corrupt, judgement.detail
+                break
     return story.ended(end, corrupt=corrupt, detail=detail)
 
 
