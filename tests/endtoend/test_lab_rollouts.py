@@ -112,7 +112,10 @@ def test_kill_of_the_controller_mid_restart_is_told_by_status_and_healed_by_the_
         process.kill()
     assert before.lock_is_free(within_s=60)
     told = before.document("status")["status"]["inflight"]
-    assert told["step"] == "write"
+    assert [(step["name"], step["ended"] is not None) for step in told["steps"]] == [
+        ("write", True),
+        ("restart prefill", False),
+    ]
     assert before.document("deploy", "--skip-validation")["exit_code"] == 0
     assert before.document("status")["status"]["inflight"] is None
 
