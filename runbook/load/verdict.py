@@ -232,14 +232,15 @@ def _client(records: Sequence[Record], conditions: Conditions) -> Finding:
 
 
 def _copying(records: Sequence[Record]) -> Finding:
-    """Slips and miscopies: one session is reported, more of them only mean something beside a control arm."""
+    """Slips, miscopies, soft defects: one session is reported, more of them only mean something beside a control arm."""
     copied, done = with_severity(records, Severity.RATE), judged(records)
     soft = with_severity(records, Severity.SOFT)
     message = (
-        f"{len(copied)} of {len(done)} sessions with slips or miscopies, {ALLOWED_SLIPS} allowed without a control "
-        f"arm; {len(soft)} with soft defects"
+        f"{len(copied)} of {len(done)} sessions with slips or miscopies, {len(soft)} with soft defects, {ALLOWED_SLIPS} "
+        "allowed of each without a control arm"
     )
-    outcome = Outcome.PASS if len(copied) <= ALLOWED_SLIPS else Outcome.INCONCLUSIVE
+    few = max(len(copied), len(soft)) <= ALLOWED_SLIPS
+    outcome = Outcome.PASS if few else Outcome.INCONCLUSIVE
     shown = [evidence(record) for record in [*copied, *soft][:SHOWN]]
     return Finding("copying", outcome, message, {"sessions": shown} if shown else {})
 

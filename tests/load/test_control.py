@@ -39,9 +39,17 @@ def outcome(run: SessionsResult, control: SessionsResult) -> Outcome:
     return worst(finding.outcome for finding in with_control(run, control))
 
 
-def test_a_control_arm_is_needed_for_slips_alone() -> None:
+def test_a_control_arm_is_needed_for_slips_and_soft_defects_and_nothing_harder() -> None:
     assert [needs_control(result(slips)) for slips in (0, 1, 2, 20)] == [False, False, True, True]
+    assert [needs_control(result(soft=soft)) for soft in (0, 1, 2, 20)] == [False, False, True, True]
     assert not needs_control(result(5, maxrounds=79, leak=1))
+
+
+@pytest.mark.parametrize(
+    ("slips", "soft", "passes"), [(1, 1, True), (2, 0, False), (0, 2, False), (0, 80, False)]
+)
+def test_without_an_arm_more_than_one_of_them_is_no_pass(slips: int, soft: int, passes: bool) -> None:
+    assert result(slips, soft=soft).outcome is (Outcome.PASS if passes else Outcome.INCONCLUSIVE)
 
 
 def test_slips_that_only_the_loaded_arm_has_are_a_fail() -> None:
