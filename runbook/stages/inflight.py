@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from runbook.errors import RunbookError
+from runbook.onhost.masking import mask_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +23,7 @@ def begin(work: Work, action: str, *, back_to: str | None) -> None:
 
 def _why(work: Work) -> dict[str, Any]:
     """What the record of a rollout needs that leaves none itself: the next one writes it."""
-    return {"operator": dict(work.operator), "reason": work.reason, "tool": dict(work.tool)}
+    return {"operator": dict(work.operator), "reason": mask_text(work.reason), "tool": dict(work.tool)}
 
 
 @contextlib.contextmanager

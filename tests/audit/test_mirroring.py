@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -97,6 +98,14 @@ def test_a_copy_and_a_host_that_were_both_cut_do_not_bear_out_the_note(tmp_path:
         assert "the note beside the copy knows #3" in found.note
     assert head(here(tmp_path)) == (3, records_of(content)[-1].hash)
     assert not copied(content, tmp_path).note
+
+
+def test_runs_in_several_windows_take_turns(tmp_path: Path) -> None:
+    content = three()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: copied(content, tmp_path, limit=64), range(16)))
+    assert sum(one.size_bytes for one in found) == len(content)
+    assert here(tmp_path).read_bytes() == content
 
 
 def test_a_host_whose_history_is_another_is_told_with_the_record_it_lost(tmp_path: Path) -> None:

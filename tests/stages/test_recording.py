@@ -14,9 +14,10 @@ from runbook.audit.record import Record, records_of
 from runbook.audit.signing import SigningError
 from runbook.calling import TellingWire
 from runbook.errors import HelperError, LinkLostError
+from runbook.model import Flag
 from runbook.options import Options
 from runbook.stages import recording, servers
-from tests.building import DECODE, host
+from tests.building import DECODE, FLAGS, host, script
 from tests.fakehost import FakeHost, RunningUnit
 from tests.test_rollout import VALIDATIONS, a_host, corrupt, work_on
 
@@ -131,6 +132,17 @@ def test_the_endpoints_key_is_nowhere_in_the_record() -> None:
     pages = {"http://127.0.0.1:30000/server_info": b'{"version": "sk-secret-key"}'}
     found = deployed(a_host(pages=pages), api_key="sk-secret-key")
     assert b"sk-secret-key" not in found.line
+
+
+def test_a_secret_flags_values_are_nowhere_in_any_record() -> None:
+    wanted = host(flags=(*FLAGS, Flag("HF_TOKEN", "new-sesame", "to load the model", ("prefill", "decode"))))
+    fake = a_host(host=wanted, files={DECODE: script(HF_TOKEN="old-sesame")})
+    options = Options(skip_validation=True)
+    for page in (rollout.check, rollout.deploy, rollout.check, rollout.rollback):
+        fake.lock = None
+        page(wired(fake), options)
+    assert len(fake.audit) == 4
+    assert b"sesame" not in fake.chain
 
 
 def test_a_host_that_cannot_say_what_it_is_is_deployed_all_the_same() -> None:
