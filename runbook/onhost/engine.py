@@ -115,7 +115,7 @@ def source_of(home: str) -> Optional[str]:
     try:
         found = json.loads(_text(os.path.join(home, "direct_url.json")))
         url = urlsplit(found["url"])
-        editable = found["dir_info"]["editable"] is True and url.scheme == "file"
+        editable = found["dir_info"]["editable"] is True and url.scheme == "file" and os.path.isabs(url.path)
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
     return unquote(url.path) if editable else None

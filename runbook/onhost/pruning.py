@@ -29,9 +29,8 @@ def release_prune(session: Session, state: str, keep: int) -> dict[str, list[str
 def surplus(known: list[dict[str, Any]], keep: int, here: str | None, back_to: str | None) -> list[str]:
     """The releases to remove, oldest first as `known` is: never the current one nor its parent, whatever `keep` says,
     nor what an interrupted rollout goes back to; and none at all where no release is current."""
-    parents = {one.get("id"): one.get("parent") for one in known}
-    if here not in parents or keep < 1:
+    parents = {one["id"]: one.get("parent") for one in known if isinstance(one.get("id"), str)}
+    if here is None or here not in parents or keep < 1:
         return []
-    newest = {one.get("id") for one in known[-keep:]}
-    kept = {here, parents[here], back_to, *newest}
-    return [name for name in parents if isinstance(name, str) and name not in kept]
+    kept = [here, parents[here], back_to, *list(parents)[-keep:]]
+    return [name for name in parents if name not in kept]

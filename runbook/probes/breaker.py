@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 DEFAULT_S = 60.0
 # After the timeout a half-open circuit takes some chats, and health checks their turn, before it closes.
 MARGIN_S = 15.0
+# Nobody waits longer than this for a circuit by itself: a timeout beyond it is a slip of the keyboard.
+LONGEST_S = 1800.0
 # No more rows than a person reads, nor more bytes than a table of them has.
 _ROWS = 16
 
@@ -44,7 +46,7 @@ class Breaker:
         """The budget, with as many more attempts as waiting for an open circuit takes."""
         if not self.timeout_s:
             return budget
-        attempts = math.ceil((self.timeout_s + MARGIN_S) / budget.every_s) + 1
+        attempts = math.ceil((min(self.timeout_s, LONGEST_S) + MARGIN_S) / budget.every_s) + 1
         return dataclasses.replace(budget, attempts=max(budget.attempts, attempts))
 
     def told(self, waited_s: float, answer: str) -> str:

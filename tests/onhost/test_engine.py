@@ -91,6 +91,7 @@ def test_distributions_are_known_however_their_names_are_spelled(tmp_path: Path)
         ),
         ({"url": "file:///root/sglang", "dir_info": {}}, None),
         ({"url": "https://example.net/x.whl", "dir_info": {"editable": True}}, None),
+        ({"url": "file:sglang", "dir_info": {"editable": True}}, None),
         ([], None),
         ({"url": 3, "dir_info": {"editable": True}}, None),
     ],

@@ -35,7 +35,9 @@ def test_nothing_goes_where_nothing_is_current() -> None:
 
 
 def test_a_manifest_that_names_nobody_is_left_alone() -> None:
-    assert pruning.surplus([{}, {"id": 3}, *chain(3)], 1, "r2", None) == ["r0"]
+    assert pruning.surplus([{}, {"id": 3}, {"id": []}, *chain(3)], 1, "r2", None) == ["r0"]
+    damaged = [*chain(2), {"id": "r2", "parent": ["r1"]}]
+    assert pruning.surplus(damaged, 1, "r2", {"x": 1}) == ["r0", "r1"]  # type: ignore[arg-type]
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.data())

@@ -57,6 +57,12 @@ def test_a_budget_outlasts_the_breaker_by_fifteen_seconds(budget: Budget, attemp
     assert (found.attempts - 1) * found.every_s >= 75
 
 
+def test_a_timeout_nobody_can_mean_is_not_waited_out() -> None:
+    found = breaker.of_router(["smg launch --cb-timeout-duration-secs 99999999999999999999"])
+    assert found is not None
+    assert found.outlasted(Budget(30, 3, 10)).attempts == (1800 + 15) / 3 + 1
+
+
 def test_no_breaker_asks_for_no_more_time() -> None:
     assert breaker.Breaker(0.0, "off").outlasted(Budget(2, 1, 1)) == Budget(2, 1, 1)
 
