@@ -91,8 +91,7 @@ def _row(flag: Flag, unit: Unit, found: Origins | None, seen: Observation) -> Ro
 def _in_file(name: str, found: Origins | None) -> str | None:
     if found is None:
         return UNREADABLE
-    undecided = name in found.unreadable or (name in found.values and found.values[name] is None)
-    return DYNAMIC if undecided else found.values.get(name)
+    return found.values.get(name) if found.tells(name) else DYNAMIC
 
 
 def _origins(unit: Unit, host: Host, seen: Observation) -> Origins | None:

@@ -102,9 +102,7 @@ def _answering(unit: Unit, launch: Sequence[str | None], chat: str | None, many:
     return replace(unit, health=f"{base}/health", url=base if many == 1 else None)
 
 
-def _given(
-    unit: Unit, seen: Observation, catalogue: Catalogue
-) -> tuple[dict[str, str], dict[str, Any]]:
+def _given(unit: Unit, seen: Observation, catalogue: Catalogue) -> tuple[dict[str, str], dict[str, Any]]:
     """The engine's variables a start would give the unit, and the files besides its script that give them, by key.
 
     What runs, where its script cannot be read. What systemd's manager gives is no file's, and is left out.

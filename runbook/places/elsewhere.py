@@ -81,11 +81,7 @@ def _offences(host: Host, traced: Mapping[str, Origins]) -> Iterator[Offence]:
 def _under(name: str, found: Origins) -> Place | None:
     """The last place besides the script of a variable that is decided."""
     besides = [place for place in found.places[name] if place.kind != "script"]
-    return (
-        besides[-1]
-        if besides and name not in found.unreadable and found.values.get(name) is not None
-        else None
-    )
+    return besides[-1] if besides and found.tells(name) else None
 
 
 def _as_wanted(flag: Flag, found: Origins) -> bool:

@@ -46,6 +46,10 @@ class Origins:
         reached = name in self.values or name in self.unreadable
         return self.places[name][-1] if reached and self.places.get(name) else None
 
+    def tells(self, name: str) -> bool:
+        """Whether the value, or that there is none, is decided."""
+        return name not in self.unreadable and self.values.get(name, "") is not None
+
     def environment(self, flags: Iterable[Flag]) -> dict[str, str | None]:
         """Name → literal value, and None for each of the flags that is absent."""
         undecided = self.values.keys() | self.unreadable.keys()

@@ -189,7 +189,7 @@ def test_what_is_read_is_what_a_start_really_gives(folder: Path, service: Servic
     found, real = read(service, folder), really(service, folder)
     assert found.unread == () or "within braces" in found.unread[0]
     for name in NAMES:
-        if name in found.unreadable or (name in found.values and found.values[name] is None):
+        if not found.tells(name):
             event("undecided")
             continue
         event("decided")
@@ -219,6 +219,8 @@ def test_a_plan_gives_the_server_what_is_wanted_or_refuses(
     found = origins.of(
         host.units[0], host.flags, Files(look, {path: text.encode() for path, text in after.items()})
     )
-    if "K" not in found.unreadable:
+    if found.tells("K"):
         assert really(service, folder, after).get("K") == wanted
-    assert really(service, folder, after).get("J") == really(service, folder).get("J")
+    # what the other variable gets may hang on this one, and is undecided then
+    if found.tells("J") and read(service, folder).tells("J"):
+        assert really(service, folder, after).get("J") == really(service, folder).get("J")

@@ -87,7 +87,7 @@ def test_declared_files_and_arguments_are_deployed_and_go_back(operator: Operato
     stale = ({FLAG: "1", "SGLANG_NOTE": "two words", "SGLANG_LEVEL": "1"}, ["--chatty"])
     assert running(host) == stale
     found = operator.run("verify", "gpu1", skip_validation=True)
-    assert found.code == 5
+    assert found.code == 5, found.document["error"]
     drifting = {
         one["message"].split(" ")[0] for one in found.document["findings"] if one["outcome"] == "fail"
     }
