@@ -14,7 +14,7 @@ from runbook.options import Options
 from tests.benchmade import SPEC, Loads, result
 from tests.building import host
 from tests.fakehost import FakeHost
-from tests.test_rollout import deploy, work_on
+from tests.test_rollout import StopAt, deploy, work_on
 from tests.test_validate import CHANGING
 
 if TYPE_CHECKING:
@@ -214,3 +214,13 @@ def test_a_dry_run_says_what_would_run_and_loads_nothing() -> None:
     (said,) = [event.text for event in told if isinstance(event, Note)]
     assert said.startswith("would run: python -m runbook.load bench --base-url http://127.0.0.1:30001")
     assert (story.exit_code, fake.calls, fake.audit) == (0, ["observe"], [])
+
+
+def test_ctrl_c_stops_the_load_on_the_host_and_is_recorded() -> None:
+    fake = a_host()
+    fake.mode = "running"
+    operator = StopAt("StepStarted bench")
+    work = work_on(fake, listeners=[operator], checkpoint=operator.checkpoint)
+    story = rollout.bench(work, Options())
+    assert (story.exit_code, story.measured.bench, len(fake.audit)) == (130, None, 1)
+    assert fake.calls.index("job_start") < fake.calls.index("job_stop")

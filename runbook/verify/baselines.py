@@ -66,14 +66,12 @@ def usable(
     wanted: Mapping[str, Any],
     expected: Sequence[str] = (),
 ) -> bool:
-    """Whether a kept result is sound and of the wanted fingerprint, so that a new one may be compared with it."""
+    """Whether a kept result is sound, of the wanted fingerprint and has every level, so that a new one may be compared with it."""
     if not isinstance(spec, Bench):
         return benchcommand.comparable(kept, spec)
-    return (
-        kept is not None
-        and kept.get("outcome") == Outcome.PASS.value
-        and not bench.unlike(kept, wanted, expected)
-    )
+    if kept is None or kept.get("outcome") != Outcome.PASS.value or bench.unlike(kept, wanted, expected):
+        return False
+    return set(wanted["concurrency"]) <= set(kept["fingerprint"]["concurrency"])
 
 
 def _wanted(work: Work, spec: Bench | BenchCommand) -> dict[str, Any]:
@@ -86,11 +84,15 @@ def _server_now(work: Work) -> dict[str, Any] | None:
 
     url = bench.generating(work.host) or endpoint_url(work.host)
     try:
-        answer = work.tunnel.get(f"{url}/server_info", deadline_s=_ASK_S)
+        answer = work.tunnel.get(f"{url}/server_info", deadline_s=_ASK_S, headers=_key(work))
         document = json.loads(answer.body, parse_constant=no_figure) if answer.status == 200 else None
     except (RunbookError, ValueError, RecursionError):
         return None
     return facts_of(document) if isinstance(document, dict) else None
+
+
+def _key(work: Work) -> dict[str, str]:
+    return {"Authorization": f"Bearer {work.api_key}"} if work.api_key else {}
 
 
 def _measured_before(work: Work, spec: Bench | BenchCommand, parent: Release) -> Mapping[str, Any] | None:

@@ -60,6 +60,7 @@ def test_a_release_that_keeps_a_bench_of_this_workload_is_not_benched_again() ->
     "other",
     [
         {"concurrency": (64,)},
+        {"concurrency": (1, 8, 16)},
         {"output_tokens": 32},
         {"options": {"extra-body": '{"top_k": 1}'}},
     ],
