@@ -66,12 +66,12 @@ def usable(
     wanted: Mapping[str, Any],
     expected: Sequence[str] = (),
 ) -> bool:
-    """Whether a kept result is sound, of the wanted fingerprint and has every level, so that a new one may be compared with it."""
+    """Whether a new result may be compared with a kept one: it is sound, of the wanted fingerprint, and has every level."""
     if not isinstance(spec, Bench):
         return benchcommand.comparable(kept, spec)
     if kept is None or kept.get("outcome") != Outcome.PASS.value or bench.unlike(kept, wanted, expected):
         return False
-    return set(wanted["concurrency"]) <= set(kept["fingerprint"]["concurrency"])
+    return set(wanted["concurrency"]) <= set(kept["fingerprint"].get("concurrency", ()))
 
 
 def _wanted(work: Work, spec: Bench | BenchCommand) -> dict[str, Any]:
