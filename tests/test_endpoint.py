@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +21,6 @@ from tests.faultserver.server import Behaviour, FaultServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 SIZES = {"model": "m", "sessions": "3", "rounds": "1", "ctx": "10", "timeout": "20"}
 # The server shares this process, and three sessions are over at once.
@@ -216,3 +219,38 @@ def test_the_request_of_a_url_keeps_every_size() -> None:
     )
     assert asked.load_options == {"max-tokens": "9", "keep-going": "true", "rows": "2"}
     assert Request("validate").load_options == {}
+
+
+def program(*arguments: str) -> tuple[int, str]:
+    """The task as the command line runs it: exit code and stdout, without a terminal and with stdin closed."""
+    root = str(Path(command_line.__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-m", "runbook.program", "--search-root", root, "validate", *arguments],
+        env={**os.environ, "PYTHONPATH": root},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.mark.real
+def test_the_program_replays_a_file_and_exits_as_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "kept.gz"
+    with served(FaultServer(lambda request: Behaviour(cut_after=300))) as url:
+        arguments = [f"--{name}={value}" for name, value in SIZES.items()]
+        options = [f"--option={option}" for option in LENIENT]
+        exit_code, out = program("--url", url, f"--streams={path}", "--json", *arguments, *options)
+    assert (exit_code, json.loads(out)["outcome"]) == (1, "fail")
+    exit_code, out = program("--replay", str(path))
+    assert exit_code == 1
+    assert "hard truncated" in out
+
+
+@pytest.mark.real
+def test_the_program_refuses_with_one_document_and_exit_2() -> None:
+    exit_code, out = program("--url", "http://192.0.2.1", "--json")
+    assert (exit_code, json.loads(out)["error"]) == (2, "--model is required")
+    assert program("--replay")[0] == 2
