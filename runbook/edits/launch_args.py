@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from runbook.edits.shell.script import Script
     from runbook.edits.shell.words import Word
 
+_SWITCH = re.compile(r"--(?:disable|enable|enforce|no|skip|trust)[-_]")
 NOTHING: Mapping[str, str | None] = MappingProxyType({})
 
 
@@ -127,6 +128,7 @@ def _planned(launch: Launch, wanted: Mapping[str, str | None], unwanted: Collect
         places = _places(launch.argv, name)
         if name in unwanted:
             _refuse_hidden(launch, name, after=0)
+            _refuse_switches(launch.argv, name, places)
             gone |= {at for place in places for at in place.span}
         elif not places:
             _refuse_hidden(launch, name, after=0)
@@ -157,6 +159,13 @@ def _refuse_hidden(launch: Launch, name: str, *, after: int) -> None:
         )
 
 
+def _refuse_switches(words: Sequence[Word], name: str, places: Sequence[Place]) -> None:
+    """Refuse to take out what stands behind an option that by its name takes no value: it may be the model."""
+    for place in places:
+        if place.values and _SWITCH.match(name):
+            raise _unclear(words, place, name)
+
+
 def _option(name: str, value: str | None) -> str:
     if value is None:
         return name
@@ -166,11 +175,7 @@ def _option(name: str, value: str | None) -> str:
 def _spelling(words: Sequence[Word], place: Place, name: str, value: str | None) -> dict[int, str]:
     """New spellings for an option's words; a word of its that has none goes."""
     if place.values > 1 or (value is None and place.values):
-        given = " ".join(word.raw for word in words[place.at + 1 : place.span.stop])
-        raise EditRefusedError(
-            f"{name} is followed by {given}, which may or may not belong to it; edit it by hand",
-            line=words[place.at].line,
-        )
+        raise _unclear(words, place, name)
     if value is None:
         return {place.at: name}
     if place.joined or value.startswith("-"):
@@ -178,6 +183,14 @@ def _spelling(words: Sequence[Word], place: Place, name: str, value: str | None)
     if place.values:
         return {place.at: words[place.at].raw, place.at + 1: quote(value)}
     return {place.at: f"{name} {quote(value)}"}
+
+
+def _unclear(words: Sequence[Word], place: Place, name: str) -> EditRefusedError:
+    given = " ".join(word.raw for word in words[place.at + 1 : place.span.stop])
+    return EditRefusedError(
+        f"{name} is followed by {given}, which may or may not belong to it; edit it by hand",
+        line=words[place.at].line,
+    )
 
 
 def _splices(source: bytes, launch: Launch, draft: _Draft) -> list[Splice]:
