@@ -18,8 +18,9 @@ TEMPLATE = "page.html.j2"
 
 
 def render(record: Mapping[str, Any], *, chain: str | None = None) -> str:
-    """The whole page as text."""
-    return _template().render(context(record, chain))
+    """The whole page, in ASCII with references for all other characters: it reads the same however it is carried."""
+    text = _template().render(context(record, chain))
+    return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
 def context(record: Mapping[str, Any], chain: str | None) -> dict[str, Any]:

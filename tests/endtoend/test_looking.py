@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.server
 import json
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,9 +13,33 @@ import pytest
 from tests import jsonschemas
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.endtoend.story import Desk
 
 pytestmark = pytest.mark.real
+
+
+@contextlib.contextmanager
+def hook() -> Iterator[tuple[str, list[bytes]]]:
+    """A webhook on this machine: its URL, and what was posted to it."""
+    bodies: list[bytes] = []
+
+    class Hook(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Hook) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/hook", bodies
+        server.shutdown()
+        thread.join()
 
 
 def test_a_restart_is_recorded_told_by_status_and_reported(fixed: Desk) -> None:
@@ -46,6 +73,20 @@ def test_logs_are_lines_to_be_piped_on_and_a_report_is_a_page(fixed: Desk) -> No
     assert (code, jsonschemas.problems(document, "report")) == (0, [])
     page = (fixed.directory / document["output"]).read_text()
     assert "SGLANG_OPT_USE_MULTI_STREAM_OVERLAP" in page
+
+
+def test_a_webhook_hears_of_a_restart_and_one_that_is_gone_changes_nothing(fixed: Desk) -> None:
+    path = fixed.directory / "hosts" / "lab.yml"
+    shipped = path.read_text()
+    with hook() as (url, bodies):
+        path.write_text(
+            f"{shipped}\nnotify:\n  - {{url: {url}, on: [started, passed]}}\n  - {{url: 'http://127.0.0.1:9/'}}\n"
+        )
+        code, text = fixed.invoke("restart", "--unit", "router", "--yes")
+    path.write_text(shipped)
+    assert code == 0
+    assert [json.loads(body)["runbook"]["moment"] for body in bodies] == ["started", "passed"]
+    assert text.count("127.0.0.1 was not notified") == 2
 
 
 def test_verbose_tells_every_call(fixed: Desk) -> None:

@@ -61,6 +61,12 @@ def test_text_of_a_host_is_only_ever_text() -> None:
     assert "\x1b" not in seen.words
 
 
+def test_the_page_is_ascii_and_reads_as_what_was_written() -> None:
+    text = report.html(record("｜DSML｜ ü 漢 \U0001f600"))
+    assert text.isascii()
+    assert "｜DSML｜ ü 漢 \U0001f600" in Reader(text).words
+
+
 def test_the_page_refers_to_nothing_outside_itself() -> None:
     text = report.html(record("word"))
     assert all(reference.startswith("#") for reference in Reader(text).references)
