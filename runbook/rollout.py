@@ -27,7 +27,7 @@ from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import baselines, benching, configuration, loading, waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runbook.model import Release
     from runbook.options import Options
@@ -50,7 +50,7 @@ def deploy(work: Work, options: Options) -> Story:
         load = _load_allowed(work, options)
         fit = preflight.check(work, seen, plan, load=load)
         parent = files.secure(work, seen, fit.engine)
-        engine.warn(work, parent.id, parent.engine, fit.engine)
+        _warn(work, story, [*fit.warnings, *engine.warnings(parent.id, parent.engine, fit.engine)])
         baseline = baselines.baseline(work, parent, seen, plan, serving=fit.serving) if load else None
         story.extra["parent"] = parent.id
         story.release = files.write(work, plan, seen, parent, fit.engine)
@@ -146,7 +146,7 @@ def rollback(work: Work, options: Options) -> Story:
         plan = story.plan = files.plan_back(work, seen, target)
         work.run.show("plan", plan)
         if target.engine:
-            engine.warn(work, target.id, target.engine, engine.look(work))
+            _warn(work, story, engine.warnings(target.id, target.engine, engine.look(work)))
         before.confirm(work)
         before.lock(work, "rollback")
         seen = before.unchanged(work, plan, lambda host, seen: files.plan_back(work, seen, target))
@@ -186,6 +186,13 @@ def restart(work: Work, options: Options) -> Story:
 
 
 # ------------------------------------------------------------------ the parts of the page
+
+
+def _warn(work: Work, story: Story, warnings: Sequence[str]) -> None:
+    """Say what stops nothing and should be known: in the document and the record, too."""
+    for warning in warnings:
+        work.run.note(warning)
+    story.extra["warnings"] = list(warnings)
 
 
 def _prove(work: Work, story: Story, plan: Plan, *, load: bool, baseline: Any) -> None:

@@ -57,9 +57,8 @@ def _table(found: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return table if isinstance(table, dict) else {}
 
 
-def warn(work: Work, release_id: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Say what of the engine is another than when a release was current: its files alone do not bring that back."""
-    if lines := changed(before, now):
-        work.run.note(
-            f"the engine is not what release {release_id} ran with, and files alone do not bring it back: {'; '.join(lines)}"
-        )
+def warnings(release_id: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What of the engine is another than when a release was current: its files alone do not bring that back."""
+    lines = "; ".join(changed(before, now))
+    told = f"the engine is not what release {release_id} ran with, and files alone do not bring it back: {lines}"
+    return [told] if lines else []

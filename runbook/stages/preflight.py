@@ -9,6 +9,7 @@ from runbook.errors import PreflightError
 from runbook.model import Bench, Sessions
 from runbook.probes import health, ready
 from runbook.stages import engine, holders
+from runbook.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,10 +27,11 @@ LOAD_PYTHON = (3, 10)
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A host that may be written to: whether it serves now, and the engine it serves with."""
+    """A host that may be written to: whether it serves now, the engine it serves with, and what speaks against its GPUs."""
 
     serving: bool
     engine: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
 
 
 def check(work: Work, seen: Observation, plan: Plan, *, load: bool) -> Fit:
@@ -43,8 +45,7 @@ def check(work: Work, seen: Observation, plan: Plan, *, load: bool) -> Fit:
             raise PreflightError(f"{work.host.name}: {'; '.join(problems)}; nothing was changed")
         serving, step.detail = _serving(work)
         gpus = work.wire.call("gpus")["gpus"]
-        _tell_faults(work, gpus)
-        return Fit(serving, engine.look(work, gpus))
+        return Fit(serving, engine.look(work, gpus), tuple(_faults(work, gpus)))
 
 
 def room(seen: Observation) -> list[str]:
@@ -115,12 +116,10 @@ def _misdescribed(work: Work, url: str, answer: str) -> str:
     )
 
 
-def _tell_faults(work: Work, gpus: Sequence[Mapping[str, Any]]) -> None:
-    """Say what the driver has against the GPUs: a fault there looks like a fault of the change."""
+def _faults(work: Work, gpus: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What the driver has against the GPUs: a fault there looks like a fault of the change."""
     for gpu in gpus:
         if gpu["ecc_uncorrected"]:
-            work.run.note(
-                f"GPU {gpu['index']} ({gpu['name']}) has {gpu['ecc_uncorrected']} uncorrected ECC errors"
-            )
+            yield f"GPU {gpu['index']} ({gpu['name']}) has {gpu['ecc_uncorrected']} uncorrected ECC errors"
     if gpus and (found := work.wire.call("xids"))["count"]:
-        work.run.note(f"{found['count']} Xid errors since this boot, the last: {found['lines'][-1]}")
+        yield one_line(f"{found['count']} Xid errors since this boot, the last: {found['lines'][-1]}")

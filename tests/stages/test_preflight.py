@@ -95,7 +95,9 @@ def test_what_the_driver_has_against_the_gpus_is_said_and_stops_nothing() -> Non
     gpu = {"index": 3, "name": "H20", "driver": "580", "ecc_uncorrected": 2}
     xid = "2026-11-30 kernel: NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
     fake = FakeHost(gpus={"gpus": [gpu], "processes": [], "detail": ""}, xids=["older", xid])
-    assert deploy(fake, listeners=[told.append]).exit_code == 0
+    story = deploy(fake, listeners=[told.append])
+    assert story.exit_code == 0
+    assert len(story.document()["warnings"]) == 2
     notes = [event.text for event in told if isinstance(event, Note)]
     assert "GPU 3 (H20) has 2 uncorrected ECC errors" in notes
     assert f"2 Xid errors since this boot, the last: {xid}" in notes

@@ -25,6 +25,13 @@ HOLD_PORT = (
     "import socket, time; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); "
     "s.bind(('127.0.0.1', 30002)); s.listen(); print('held', flush=True); time.sleep(600)"
 )
+# One GPU with errors, filled by prefill.
+NVIDIA_SMI = f"""#!/bin/sh
+case "$1" in
+  --query-gpu=*) echo "0, NVIDIA H20, 580.65.06, 96000, 97887, 2" ;;
+  --query-compute-apps=*) echo "$(systemctl show --property=MainPID --value {laying.unit("prefill")}), 90000" ;;
+esac
+"""
 
 
 @pytest.fixture
@@ -106,6 +113,24 @@ def test_an_orphan_of_the_former_server_on_its_port_is_named_when_the_next_start
         host.sh(f"systemctl stop {DECODE}; pkill --signal KILL --full '[s]erver.py decode' || true")
     assert failed.code == 4, "the rollback cannot start it either"
     assert f"port 30002 is held by pid {orphan} of {DECODE}, an orphan" in str(failed.document["findings"])
+
+
+def test_a_full_gpu_names_who_holds_its_memory_and_its_errors_are_told_before(
+    operators: Operator, host: TestHost
+) -> None:
+    laying.lay(host)
+    operators.describe("gpu1", laying.host_file(host, policy={"on_unhealthy": "keep"}))
+    drop_in(host, "Restart=no\nExecStart=\nExecStart=/bin/sh -c 'echo CUDA out of memory; exit 1'\n")
+    host.put("/usr/local/bin/nvidia-smi", NVIDIA_SMI.encode(), 0o755)
+    try:
+        failed = operators.run("deploy", "gpu1", skip_validation=True)
+    finally:
+        host.run(["rm", "/usr/local/bin/nvidia-smi"])
+    (found,) = (one for one in failed.document["findings"] if one["check"] == "unit")
+    holder = laying.pids(host)["prefill"]
+    assert "GPU memory in use: 0: 96000 of 97887 MiB" in found["message"]
+    assert f"90000 MiB of GPU memory are held by pid {holder} of {laying.unit('prefill')}" in found["message"]
+    assert failed.document["warnings"] == ["GPU 0 (NVIDIA H20) has 2 uncorrected ECC errors"]
 
 
 @pytest.mark.parametrize(
