@@ -1,11 +1,19 @@
-"""The tasks of `invoke`. Each builds a request and hands it to runbook.app, imported only when a task runs."""
+"""The tasks of `invoke`: what each takes and says of itself. Whoever answers is imported only when a task runs."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from invoke import Collection, Context, Exit, task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+Names = list[str] | None  # an option that may be repeated
 
 HELP = {
     "host": "a host in hosts/ (repeat for several, one after the other); default: the lab while it is the only one",
@@ -24,59 +32,66 @@ HELP = {
     "force": "go back although files were edited by hand; saves them as a release first",
     "unit": "a role (decode) or a unit's name (repeat for several)",
     "verbose": "every line of progress and every call of the helper (-v for short)",
+    "id": "a record's id, or its beginning",
+    "fetch": "first copy the named hosts' new records here",
+    "outcome": "pass, fail, error or inconclusive (repeat)",
+    "since": "2h, 3d, or a moment as 2026-11-30T07:40",
 }
 
 
-def _help(*names: str) -> dict[str, str]:
-    return {name: HELP[name] for name in names}
+def host_task(
+    action: str,
+    *,
+    room: str = "command_line",
+    positional: Sequence[str] = (),
+    help: Mapping[str, str] | None = None,
+) -> Callable[[Callable[..., None]], Any]:
+    """A task that hands its options to `runbook.<room>.run(action, …)` and exits with what that returns.
+
+    The function below is a signature and a sentence: every parameter an option, None as its default one that may be
+    repeated. `help` words an option otherwise than HELP does.
+    """
+    words = {**HELP, **(help or {})}
+
+    def declare(signature: Callable[..., None]) -> Any:
+        @functools.wraps(signature)
+        def run(c: Context, **given: Any) -> None:
+            answer = import_module(f"runbook.{room}").run
+            raise Exit(code=answer(action, dry=bool(c.config.run.dry), **given))
+
+        options = list(inspect.signature(signature).parameters.values())[1:]
+        return task(
+            name=action.rpartition(".")[2],
+            auto_shortflags=False,
+            positional=positional,
+            iterable=[option.name for option in options if option.default is None],
+            help={
+                flag: words[flag] for flag in (option.name.strip("_").replace("_", "-") for option in options)
+            },
+        )(run)
+
+    return declare
 
 
-def _run(action: str, context: Context, **given: Any) -> None:
-    from runbook import command_line
-
-    raise Exit(code=command_line.run(action, dry=bool(context.config.run.dry), **given))
-
-
-@task(
-    auto_shortflags=False,
-    iterable=["host", "set_", "unset"],
-    help=_help("host", "set", "unset", "file", "json", "accept-new"),
-)
+@host_task("plan")
 def plan(
     c: Context,
     file: str = "",
-    host: list[str] | None = None,
-    set_: list[str] | None = None,
-    unset: list[str] | None = None,
+    host: Names = None,
+    set_: Names = None,
+    unset: Names = None,
     json: bool = False,
     accept_new: bool = False,
 ) -> None:
     """Show what a deploy would change and restart, and why; reads only."""
-    _run("plan", c, file=file, host=host, set_=set_, unset=unset, json=json, accept_new=accept_new)
 
 
-@task(
-    auto_shortflags=False,
-    iterable=["host", "set_", "unset"],
-    help=_help(
-        "host",
-        "set",
-        "unset",
-        "dry-run",
-        "yes",
-        "skip-validation",
-        "load",
-        "reason",
-        "json",
-        "accept-new",
-        "verbose",
-    ),
-)
+@host_task("deploy")
 def deploy(
     c: Context,
-    host: list[str] | None = None,
-    set_: list[str] | None = None,
-    unset: list[str] | None = None,
+    host: Names = None,
+    set_: Names = None,
+    unset: Names = None,
     dry_run: bool = False,
     yes: bool = False,
     skip_validation: bool = False,
@@ -87,31 +102,12 @@ def deploy(
     verbose: bool = False,
 ) -> None:
     """Edit, restart, wait, validate, bench; keep the result or roll back."""
-    _run(
-        "deploy",
-        c,
-        host=host,
-        set_=set_,
-        unset=unset,
-        dry_run=dry_run,
-        yes=yes,
-        skip_validation=skip_validation,
-        load=load,
-        reason=reason,
-        json=json,
-        accept_new=accept_new,
-        verbose=verbose,
-    )
 
 
-@task(
-    auto_shortflags=False,
-    iterable=["host"],
-    help=_help("host", "load", "skip-validation", "json", "accept-new", "verbose"),
-)
+@host_task("verify")
 def verify(
     c: Context,
-    host: list[str] | None = None,
+    host: Names = None,
     load: bool = False,
     skip_validation: bool = False,
     json: bool = False,
@@ -119,23 +115,11 @@ def verify(
     verbose: bool = False,
 ) -> None:
     """Ask whether what runs is what should run: flags, health, readiness, corruption, speed."""
-    _run(
-        "verify",
-        c,
-        host=host,
-        load=load,
-        skip_validation=skip_validation,
-        json=json,
-        accept_new=accept_new,
-        verbose=verbose,
-    )
 
 
-@task(
-    auto_shortflags=False,
-    iterable=["host", "name", "option"],
-    help=_help("host", "load", "json", "accept-new", "verbose")
-    | {
+@host_task(
+    "validate",
+    help={
         "name": "a validation of the host's file (repeat); default: all of them",
         "url": "any OpenAI-compatible server instead of a host; loaded from here",
         "model": "with --url: the model's name",
@@ -154,8 +138,8 @@ def verify(
 )
 def validate(
     c: Context,
-    host: list[str] | None = None,
-    name: list[str] | None = None,
+    host: Names = None,
+    name: Names = None,
     url: str = "",
     model: str = "",
     replay: str = "",
@@ -168,22 +152,18 @@ def validate(
     control: str = "",
     api_key_env: str = "",
     streams: str = "",
-    option: list[str] | None = None,
+    option: Names = None,
     load: bool = False,
     json: bool = False,
     accept_new: bool = False,
     verbose: bool = False,
 ) -> None:
     """Run agent sessions with known right answers: is what this server says under load what the model said?"""
-    given = {name: value for name, value in locals().items() if name != "c"}
-    _run("validate", c, **given)
 
 
-@task(
-    auto_shortflags=False,
-    iterable=["host", "option"],
-    help=_help("host", "load", "reason", "json", "accept-new", "verbose")
-    | {
+@host_task(
+    "bench",
+    help={
         "against": "a release of the host, a name that --save gave, or a file: compare with its bench",
         "save": "keep the result under this name, in .runbook/benches/",
         "concurrency": "requests in flight, one level after the other (1,8,32,64,80)",
@@ -209,7 +189,7 @@ def validate(
 )
 def bench(
     c: Context,
-    host: list[str] | None = None,
+    host: Names = None,
     against: str = "",
     save: str = "",
     concurrency: str = "",
@@ -230,7 +210,7 @@ def bench(
     tokenizer: str = "",
     output_file: str = "",
     api_key_env: str = "",
-    option: list[str] | None = None,
+    option: Names = None,
     load: bool = False,
     reason: str = "",
     json: bool = False,
@@ -238,18 +218,12 @@ def bench(
     verbose: bool = False,
 ) -> None:
     """Measure throughput and latency over concurrency: how fast is it, and slower than what?"""
-    given = {name: value for name, value in locals().items() if name != "c"}
-    _run("bench", c, **given)
 
 
-@task(
-    auto_shortflags=False,
-    iterable=["host"],
-    help=_help("host", "to", "force", "yes", "reason", "json", "accept-new", "verbose"),
-)
+@host_task("rollback")
 def rollback(
     c: Context,
-    host: list[str] | None = None,
+    host: Names = None,
     to: str = "",
     force: bool = False,
     yes: bool = False,
@@ -259,43 +233,23 @@ def rollback(
     verbose: bool = False,
 ) -> None:
     """Put the release before back, restart what it calls for, and check that it runs."""
-    _run(
-        "rollback",
-        c,
-        host=host,
-        to=to,
-        force=force,
-        yes=yes,
-        reason=reason,
-        json=json,
-        accept_new=accept_new,
-        verbose=verbose,
-    )
 
 
-@task(auto_shortflags=False, iterable=["host"], help=_help("host", "json", "accept-new"))
-def status(c: Context, host: list[str] | None = None, json: bool = False, accept_new: bool = False) -> None:
+@host_task("status")
+def status(c: Context, host: Names = None, json: bool = False, accept_new: bool = False) -> None:
     """What runs, since when, and whether it is what should run; without --host every host on a line."""
-    _run("status", c, host=host, json=json, accept_new=accept_new)
 
 
-@task(name="releases", auto_shortflags=False, iterable=["host"], help=_help("host", "json", "accept-new"))
-def list_releases(
-    c: Context, host: list[str] | None = None, json: bool = False, accept_new: bool = False
-) -> None:
+@host_task("releases")
+def list_releases(c: Context, host: Names = None, json: bool = False, accept_new: bool = False) -> None:
     """The releases a host keeps, newest first."""
-    _run("releases", c, host=host, json=json, accept_new=accept_new)
 
 
-@task(
-    auto_shortflags=False,
-    iterable=["host", "unit"],
-    help=_help("host", "unit", "dry-run", "yes", "reason", "json", "accept-new", "verbose"),
-)
+@host_task("restart")
 def restart(
     c: Context,
-    host: list[str] | None = None,
-    unit: list[str] | None = None,
+    host: Names = None,
+    unit: Names = None,
     dry_run: bool = False,
     yes: bool = False,
     reason: str = "",
@@ -304,25 +258,11 @@ def restart(
     verbose: bool = False,
 ) -> None:
     """Restart units by name, wait until they are healthy and chat comes back; edits nothing."""
-    _run(
-        "restart",
-        c,
-        host=host,
-        unit=unit,
-        dry_run=dry_run,
-        yes=yes,
-        reason=reason,
-        json=json,
-        accept_new=accept_new,
-        verbose=verbose,
-    )
 
 
-@task(
-    auto_shortflags=False,
-    iterable=["host", "unit"],
-    help=_help("host", "unit", "json", "accept-new")
-    | {
+@host_task(
+    "logs",
+    help={
         "since": "10m, 2h, 3d or a moment as 2026-11-30T07:40",
         "lines": "at most so many of the last lines",
         "grep": "only lines that match this regular expression",
@@ -330,8 +270,8 @@ def restart(
 )
 def logs(
     c: Context,
-    host: list[str] | None = None,
-    unit: list[str] | None = None,
+    host: Names = None,
+    unit: Names = None,
     since: str = "",
     lines: int = 200,
     grep: str = "",
@@ -339,30 +279,16 @@ def logs(
     accept_new: bool = False,
 ) -> None:
     """The last lines of the units' journals, secrets masked."""
-    _run(
-        "logs",
-        c,
-        host=host,
-        unit=unit,
-        since=since,
-        lines=lines,
-        grep=grep,
-        json=json,
-        accept_new=accept_new,
-    )
 
 
-@task(auto_shortflags=False, iterable=["host"], help=_help("host", "json"))
-def hosts_check(c: Context, host: list[str] | None = None, json: bool = False) -> None:
+@host_task("hosts.check")
+def hosts_check(c: Context, host: Names = None, json: bool = False) -> None:
     """Check host files and their flags; no host needs to be up."""
-    _run("hosts.check", c, host=host, json=json)
 
 
-@task(
-    auto_shortflags=False,
-    iterable=["host", "unit"],
-    help=_help("json", "accept-new")
-    | {
+@host_task(
+    "hosts.adopt",
+    help={
         "host": "the name of the new host file",
         "address": "[user@]host[:port] or an alias of ~/.ssh/config; default: the name",
         "unit": "a unit of the service (repeat); default: services whose command or script says sglang, vllm or llama",
@@ -370,86 +296,49 @@ def hosts_check(c: Context, host: list[str] | None = None, json: bool = False) -
 )
 def hosts_adopt(
     c: Context,
-    host: list[str] | None = None,
+    host: Names = None,
     address: str = "",
-    unit: list[str] | None = None,
+    unit: Names = None,
     json: bool = False,
     accept_new: bool = False,
 ) -> None:
     """Read a live host and write its host file, for a person to fill in the reasons."""
-    _run("hosts.adopt", c, host=host, address=address, unit=unit, json=json, accept_new=accept_new)
 
 
-@task(auto_shortflags=False, help=_help("json"))
+@host_task("hosts.list")
 def hosts_list(c: Context, json: bool = False) -> None:
     """Name every host there is a file for."""
-    _run("hosts.list", c, json=json)
 
 
-_AUDIT = {
-    "host": "a host's records only (repeat)",
-    "fetch": "first copy the named hosts' new records here",
-    "since": "2h, 3d, or a moment as 2026-11-30T07:40",
-    "outcome": "pass, fail, error or inconclusive (repeat)",
-    "json": HELP["json"],
-    "accept-new": HELP["accept-new"],
-    "id": "a record's id, or its beginning",
-}
-
-
-def _of_audit(*names: str) -> dict[str, str]:
-    return {name: _AUDIT[name] for name in names}
-
-
-def _audit(action: str, **given: Any) -> None:
-    from runbook import auditing
-
-    raise Exit(code=auditing.run(action, **given))
-
-
-@task(
-    auto_shortflags=False,
-    iterable=["host", "outcome"],
-    help=_of_audit("host", "fetch", "since", "outcome", "json", "accept-new"),
-)
+@host_task("audit.list", room="auditing", help={"host": "a host's records only (repeat)"})
 def audit_list(
     c: Context,
-    host: list[str] | None = None,
+    host: Names = None,
     fetch: bool = False,
     since: str = "",
-    outcome: list[str] | None = None,
+    outcome: Names = None,
     json: bool = False,
     accept_new: bool = False,
 ) -> None:
     """What was done here and on which host, one line a rollout."""
-    _audit(
-        "audit.list", host=host, fetch=fetch, since=since, outcome=outcome, json=json, accept_new=accept_new
-    )
 
 
-@task(
-    auto_shortflags=False,
-    positional=["id"],
-    iterable=["host"],
-    help=_of_audit("id", "host", "fetch", "json", "accept-new"),
-)
+@host_task("audit.show", room="auditing", positional=["id"], help={"host": "a host's records only (repeat)"})
 def audit_show(
     c: Context,
     id: str = "",
-    host: list[str] | None = None,
+    host: Names = None,
     fetch: bool = False,
     json: bool = False,
     accept_new: bool = False,
 ) -> None:
     """One record, by default the youngest: who, why, what was done and measured."""
-    _audit("audit.show", id=id, host=host, fetch=fetch, json=json, accept_new=accept_new)
 
 
-@task(
-    auto_shortflags=False,
-    iterable=["host"],
-    help=_of_audit("json", "accept-new")
-    | {
+@host_task(
+    "audit.verify",
+    room="auditing",
+    help={
         "host": "check a host's own chain and its journal (repeat); default: the copies here",
         "signed": "an unsigned record is a bad one",
         "allowed-signers": "whose keys count, as in ssh-keygen(1); default: hosts/allowed_signers",
@@ -457,54 +346,37 @@ def audit_show(
 )
 def audit_verify(
     c: Context,
-    host: list[str] | None = None,
+    host: Names = None,
     signed: bool = False,
     allowed_signers: str = "",
     json: bool = False,
     accept_new: bool = False,
 ) -> None:
     """Whether every record is the one that was written; names the first that is not."""
-    _audit(
-        "audit.verify",
-        host=host,
-        signed=signed,
-        allowed_signers=allowed_signers,
-        json=json,
-        accept_new=accept_new,
-    )
 
 
-@task(
-    auto_shortflags=False,
-    iterable=["host", "outcome"],
-    help=_of_audit("id", "host", "fetch", "since", "outcome", "json", "accept-new")
-    | {"format": "jsonl, junit, markdown or html", "output": "a file; default: stdout"},
+@host_task(
+    "audit.export",
+    room="auditing",
+    help={
+        "host": "a host's records only (repeat)",
+        "format": "jsonl, junit, markdown or html",
+        "output": "a file; default: stdout",
+    },
 )
 def audit_export(
     c: Context,
     format: str = "jsonl",
     output: str = "",
     id: str = "",
-    host: list[str] | None = None,
+    host: Names = None,
     fetch: bool = False,
     since: str = "",
-    outcome: list[str] | None = None,
+    outcome: Names = None,
     json: bool = False,
     accept_new: bool = False,
 ) -> None:
     """Records for other programs: as they are, as JUnit, Markdown or a page."""
-    _audit(
-        "audit.export",
-        format=format,
-        output=output,
-        id=id,
-        host=host,
-        fetch=fetch,
-        since=since,
-        outcome=outcome,
-        json=json,
-        accept_new=accept_new,
-    )
 
 
 @task(auto_shortflags=False, help={"reset": "lay the state before the fix again"})
@@ -547,11 +419,11 @@ def test(c: Context, all: bool = False, args: str = "") -> None:
     raise Exit(code=development.test(heavy=all, args=args))
 
 
-@task(
-    auto_shortflags=False,
-    iterable=["host"],
-    help=_of_audit("host", "fetch", "json", "accept-new")
-    | {
+@host_task(
+    "report",
+    room="auditing",
+    help={
+        "host": "a host's records only (repeat)",
         "id": "a record's id, or its beginning; may stand without --id right behind `report`",
         "open": "open the page in a browser",
         "format": "html (default) or markdown",
@@ -561,7 +433,7 @@ def test(c: Context, all: bool = False, args: str = "") -> None:
 def report(
     c: Context,
     id: str = "",
-    host: list[str] | None = None,
+    host: Names = None,
     fetch: bool = False,
     open: bool = False,
     format: str = "html",
@@ -570,33 +442,13 @@ def report(
     accept_new: bool = False,
 ) -> None:
     """One rollout as a page for a browser, or in a few lines of Markdown; the youngest where none is named."""
-    _audit(
-        "report",
-        id=id,
-        host=host,
-        fetch=fetch,
-        open=open,
-        format=format,
-        output=output,
-        json=json,
-        accept_new=accept_new,
-    )
 
 
 namespace = Collection(
     plan, deploy, verify, validate, bench, rollback, restart, status, list_releases, logs, report, check, test
 )
-_hosts = Collection("hosts")
-_hosts.add_task(hosts_adopt, name="adopt")
-_hosts.add_task(hosts_check, name="check")
-_hosts.add_task(hosts_list, name="list")
-namespace.add_collection(_hosts)
-_audits = Collection("audit")
-_audits.add_task(audit_list, name="list")
-_audits.add_task(audit_show, name="show")
-_audits.add_task(audit_verify, name="verify")
-_audits.add_task(audit_export, name="export")
-namespace.add_collection(_audits)
+namespace.add_collection(Collection("hosts", hosts_adopt, hosts_check, hosts_list))
+namespace.add_collection(Collection("audit", audit_list, audit_show, audit_verify, audit_export))
 _lab = Collection("lab")
 _lab.add_task(lab_up, name="up")
 _lab.add_task(lab_down, name="down")
