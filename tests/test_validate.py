@@ -136,6 +136,18 @@ def test_the_arm_and_the_kept_streams_are_shown() -> None:
     assert any(line.endswith("/tmp/x.gz") for line in shown)
 
 
+@pytest.mark.parametrize("wrong", [{"rowz": "12"}, {"rows": "many"}, {"thinking": "maybe"}])
+def test_an_option_the_load_generator_has_not_is_one_line_and_sends_nothing(wrong: dict[str, str]) -> None:
+    spec = dataclasses.replace(VALIDATIONS[0], options=wrong)
+    fake = a_host(host=host(validations=(spec,)))
+    story = validate(fake)
+    (found,) = [finding for finding in story.findings if finding.check == "validation:final80"]
+    assert (story.exit_code, found.outcome.value) == (3, "error")
+    assert "hosts/gpu1.yml: validation final80: " in found.message
+    assert "\n" not in found.message
+    assert "job_start" not in fake.calls
+
+
 def test_options_of_the_host_file_reach_the_load_generator() -> None:
     seen: list[list[str]] = []
     spec = dataclasses.replace(VALIDATIONS[0], options={"control": "concurrency=4", "rows": "12"})

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from runbook.errors import LoadRefusedError
 from runbook.validations import endpoint_url, options
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from runbook.model import Host, Sessions
     from runbook.validations import Jobs
@@ -29,7 +30,19 @@ def measure(jobs: Jobs, spec: Sessions, say: Callable[[str, Mapping[str, Any]], 
         **({"metrics-url": metrics} if (metrics := _metrics_url(jobs.host)) else {}),
         **spec.options,
     }
-    return jobs.load(["repro", *options(args)], say)
+    arguments = options(args)
+    _require_known(jobs.host, spec, arguments)
+    return jobs.load(["repro", *arguments], say)
+
+
+def _require_known(host: Host, spec: Sessions, given: Sequence[str]) -> None:
+    """Options of the host file that the load generator has not: one line here, before anything is sent there."""
+    from runbook.load import arguments
+
+    try:
+        arguments.parsed(given)
+    except arguments.BadArgumentsError as error:
+        raise LoadRefusedError(f"{host.source}: validation {spec.name}: {error}") from error
 
 
 def _metrics_url(host: Host) -> str | None:
