@@ -30,7 +30,9 @@ _COMMANDS = _WORDS | {
     "printf",
     "sudo",
 }
+_EXPANSIONS = re.compile(r"(?:\$\w+|\$\{.*\}|\$\(.*\)|`.*`|\$[@*#?!$-])+", re.DOTALL)
 _ASSIGNS = ("assign", "append", "touch")
+# Assignments that fail by themselves, and let their line go on
 _DECLARED = (
     "export",
     "declare",
@@ -43,7 +45,8 @@ _DECLARED = (
     "mapfile",
     "getopts",
 )
-_PLAIN = (SUBSHELL, BACKGROUND)
+# What is switched on in these is off again outside
+_APART = (SUBSHELL, BACKGROUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def _of_command(command: Command, posix: bool) -> Iterator[Obscurity]:
 
 def _may_vanish(word: Word) -> bool:
     """Whether a word expands to nothing where what it expands is empty."""
-    return word.text is None and not word.raw.startswith('"')
+    return word.text is None and _EXPANSIONS.fullmatch(word.raw) is not None
 
 
 def _of_switch(command: Command, line: int) -> Iterator[Obscurity]:
@@ -116,10 +119,10 @@ def _of_switch(command: Command, line: int) -> Iterator[Obscurity]:
         yield Obscurity(line, "set -k makes assignments of arguments; take it out")
     if "posix" in texts:
         yield Obscurity(line, "posix mode keeps assignments before some commands; take it out")
-    if any(map(_may_vanish, words)):
+    if any(word.text is None for word in words):
         yield Obscurity(line, "only a run can tell which options are set here; write them out")
     exports = "allexport" in texts or "a" in letters
-    if exports and (texts[0] == "shopt" or (not command.where.startswith(_PLAIN) and command.where)):
+    if exports and (texts[0] == "shopt" or (not command.where.startswith(_APART) and command.where)):
         yield Obscurity(
             line, f"set -a stands under {command.where or texts[0]}; move it to the top level as `set -a`"
         )
