@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +12,8 @@ from runbook.onhost.masking import mask_file
 if TYPE_CHECKING:
     import datetime
     from collections.abc import Mapping
+
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 # ------------------------------------------------------------------ what should be true (the host file)
 
@@ -370,16 +373,26 @@ class Change:
     def diff(self, context: int = 3) -> str:
         """A unified diff for people: secrets are masked, undecodable bytes shown as replacement characters."""
         before, after = (
-            (text or b"").decode("utf-8", "replace").splitlines(keepends=True)
-            for text in (self.before, self.after)
+            _shown_lines((text or b"").decode("utf-8", "replace")) for text in (self.before, self.after)
         )
         names = (
             "/dev/null" if self.before is None else self.path,
             "/dev/null" if self.after is None else self.path,
         )
-        lines = difflib.unified_diff(before, after, *names, n=context)
-        whole = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-        return "".join(mask_file(line) for line in whole)
+        lines = (line.partition("\0")[0] for line in difflib.unified_diff(before, after, *names, n=context))
+        return "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+        )
+
+
+def _shown_lines(text: str) -> list[str]:
+    """A file's lines for a diff: masked, and behind a NUL as they are, so that a change of a secret is one.
+
+    Secrets are masked in the whole, since one in quotes may have several lines.
+    """
+    lines = _LINES.findall(text.replace("\0", "\ufffd"))
+    masked = _LINES.findall(mask_file("".join(lines)))
+    return [f"{shown}\0{line}" for shown, line in zip(masked, lines, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

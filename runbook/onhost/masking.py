@@ -8,10 +8,12 @@ MASK = "***"
 _WORDS = "TOKEN|KEY|APIKEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?"
 # A whole word of the name: HF_TOKEN is a secret, MAX_TOKENS and TOKENIZERS_PARALLELISM are not.
 _NAME = re.compile(rf"(?:^|_)(?:{_WORDS})(?:_|$)", re.IGNORECASE)
-_VALUE = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s;"']+)"""
+# A shell word: quoted and plain pieces side by side, over several lines too; a quote left open reaches to the line's end.
+_VALUE = r"""((?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|\\[\s\S]|[^\s;"'\\])+(?:["'].*)?|["'].*)"""
 _ASSIGNED = re.compile(r"\b([A-Za-z_][A-Za-z0-9_]*)=(?!=)")
 _ITS_VALUE = re.compile(_VALUE)
-_OPTION = re.compile(rf"(--(?:[a-z0-9]+-)*(?:token|key|secret|password)[= ])\s*{_VALUE}", re.IGNORECASE)
+_MASKED = re.compile(r"""\*\*\*["']""")  # what a pair of quotes holds, masked before
+_OPTION = re.compile(rf"(--(?:[a-z0-9]+-)*(?:token|key|secret|password)[= ])[ \t]*{_VALUE}", re.IGNORECASE)
 # The word after such an option is a secret: --api-key, --hf_token; a --tokenizer-path is none.
 _SECRET_OPTION = re.compile(
     r"--?(?:[A-Za-z0-9]+[-_])*(?:token|key|apikey|secret|password|passwd|credentials?)", re.IGNORECASE
@@ -38,16 +40,23 @@ def mask(name: str, value: str) -> str:
 
 def mask_text(text: str) -> str:
     """A text with every secret assignment (`HF_TOKEN=…`) and option (`--api-key …`) masked."""
-    return _OPTION.sub(lambda found: f"{found[1]}{MASK}", _mask_assigned(text))
+    return _OPTION.sub(lambda found: f"{found[1]}{_masked(found[2])}", _mask_assigned(text))
+
+
+def _masked(value: str) -> str:
+    """The mask, on as many lines as the value had: a diff's lines are masked by the file they come from."""
+    return "\n".join([MASK] * (value.count("\n") + 1))
 
 
 def _mask_assigned(text: str) -> str:
     """The values of secret names masked; another name's value is looked into: `Environment=HF_TOKEN=…`."""
     kept, at = [], 0
     for found in _ASSIGNED.finditer(text):
-        value = _ITS_VALUE.match(text, found.end()) if is_secret(found[1]) else None
-        if value is not None and found.start() >= at:
-            kept += [text[at : found.end()], MASK]
+        if found.start() < at or not is_secret(found[1]) or _MASKED.match(text, found.end()):
+            continue
+        value = _ITS_VALUE.match(text, found.end())
+        if value is not None:
+            kept += [text[at : found.end()], _masked(value[0])]
             at = value.end()
     return "".join([*kept, text[at:]])
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runbook.onhost.masking import is_secret, mask_file, mask_text
 
@@ -47,3 +49,25 @@ def test_secrets_in_a_text_are_masked(text: str, want: str) -> None:
 )
 def test_secrets_of_a_unit_file_are_masked_in_the_file_and_in_a_diff_of_it(text: str, want: str) -> None:
     assert mask_file(text) == want
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("export HF_TOKEN='one\ntwo'\nexec x\n", "export HF_TOKEN=***\n***\nexec x\n"),
+        ('HF_TOKEN="one\\\ntwo" A=1\n', "HF_TOKEN=***\n*** A=1\n"),
+        ("HF_TOKEN='a'\\''b' A=1\n", "HF_TOKEN=*** A=1\n"),
+        ('HF_TOKEN=a"b c"d\\ e; A=1\n', "HF_TOKEN=***; A=1\n"),
+        ("HF_TOKEN='left open and more\n", "HF_TOKEN=***\n"),
+        ('HF_TOKEN=a"left open and more\n', "HF_TOKEN=***\n"),
+        ("run --api-key 'one\ntwo' --x 1\n", "run --api-key ***\n*** --x 1\n"),
+        ("run --api-key a'b c' --x 1\n", "run --api-key *** --x 1\n"),
+    ],
+)
+def test_a_secret_is_masked_to_its_end_on_as_many_lines_as_it_has(text: str, want: str) -> None:
+    assert mask_file(text) == want
+
+
+@given(st.text(alphabet="A_TOKEN=KEY\"'\\ \n;$-x\0\r"))
+def test_masking_keeps_the_number_of_lines(text: str) -> None:
+    assert mask_file(text).count("\n") == text.count("\n")
