@@ -39,12 +39,16 @@ def run(request: app.Request) -> int:
 def page(request: app.Request, told: Run, rollout: str) -> Story:
     """Bench it, keep what is to be kept, and compare."""
     from runbook.load.bench.saved import requests
+    from runbook.load.bench.sweep import announced
 
     story = Story("bench", str(request.url), rollout, told.steps, told.findings)
     options, story.extra["against"] = request.options, request.options.against
     spec = bench.chosen(bench.DEFAULT, options.load_options)
     settings = read(request.url or "", spec, os.environ)
     _require_like(options, _before(settings))
+    if options.dry_run:
+        told.note(f"would bench {request.url} from here: {announced(settings)}")
+        return story
     with told.step("bench", budget_s=settings.budget_s) as step:
         made = measure(settings, _teller(told, step))
         story.measured.bench, story.measured.baseline = made.result.to_json(), options.baseline

@@ -161,3 +161,9 @@ def test_a_name_that_is_taken_is_refused_before_any_load(capsys: pytest.CaptureF
     (Path.cwd() / FOLDER / "first.json").write_text("{}")
     assert bench(url="http://127.0.0.1:9", save="first", json=True) == 2
     assert "is there already" in document(capsys)["error"]
+
+
+def test_a_dry_run_loads_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench(url="http://127.0.0.1:9", dry=True, num_prompts="", budget="30") == 0
+    said = "would bench http://127.0.0.1:9 from here: 2 concurrencies, 3 repeats each: about 30 s with the warm-up"
+    assert said in capsys.readouterr().out
