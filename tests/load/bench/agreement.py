@@ -112,7 +112,7 @@ def way_ms(run: SlotRun, log: Sequence[Mapping[str, Any]]) -> float:
     sent = sorted(record.sent + run.started for record in run.records)
     received = sorted(entry["received"] for entry in log)
     ways = [there - here for here, there in zip(sent, received, strict=True)]
-    return max(statistics.median(ways), statistics.fmean(ways)) * 1e3
+    return float(max(statistics.median(ways), statistics.fmean(ways)) * 1e3)
 
 
 def logged(log: Sequence[Mapping[str, Any]]) -> dict[str, float]:
