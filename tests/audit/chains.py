@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # A record with a value of every kind JSON has, and texts that have to be escaped.
 VARIED: Mapping[str, Any] = {
+    "schema": 1,
     "id": "20261130T035111-14c6",
     "host": "gpu1",
     "action": "deploy",

@@ -18,13 +18,14 @@ from runbook.audit.mirroring import mirror
 from runbook.audit.signing import Signer
 from runbook.program import RunbookProgram
 from runbook.work import utc_now
+from tests import jsonschemas
 from tests.audit.chains import VARIED, ChainWire, chain_of, three
 from tests.building import host
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FAILED = {"id": "20261130T090000-aaaa", "host": "gpu2", "action": "verify", "outcome": "fail", "exit_code": 1,
+FAILED = {"schema": 1, "id": "20261130T090000-aaaa", "host": "gpu2", "action": "verify", "outcome": "fail", "exit_code": 1,
           "started": "2026-11-30T09:00:00.000+00:00", "operator": {"who": "bob@desk"}, "reason": "look\x1b[31m"}  # fmt: skip
 
 
@@ -122,6 +123,7 @@ def test_sound_mirrors_pass(project: Path, capsys: pytest.CaptureFixture[str]) -
     assert run(project, "audit.verify", json=True) == 0
     found = document(capsys)
     assert [(one["host"], one["outcome"]) for one in found] == [("gpu1", "pass"), ("gpu2", "pass")]
+    assert jsonschemas.problems(found) == []
 
 
 def test_one_bad_byte_fails_and_the_record_is_named(
@@ -273,7 +275,7 @@ def test_every_task_prints_one_document_without_a_terminal_or_stdin(
     with pytest.raises(SystemExit) as ended:
         program.run(["invoke", *words.split()])
     assert ended.value.code == code
-    assert document(capsys)
+    assert jsonschemas.problems(document(capsys)) == []
 
 
 def test_without_an_id_the_youngest_record_is_shown(

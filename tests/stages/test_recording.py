@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from runbook.errors import HelperError, LinkLostError
 from runbook.model import Flag
 from runbook.options import Options
 from runbook.stages import recording, servers
+from tests import jsonschemas
 from tests.building import DECODE, FLAGS, host, script
 from tests.fakehost import FakeHost, RunningUnit
 from tests.test_rollout import VALIDATIONS, a_host, corrupt, work_on
@@ -99,6 +102,17 @@ def test_a_record_tells_each_call_and_step_with_its_time(found: Record) -> None:
     starts = [row["at_s"] for row in found.rows("steps")]
     assert starts == sorted(starts)
     assert found.document["verdict"] == "proven"
+
+
+def test_every_field_of_a_record_is_documented(found: Record) -> None:
+    text = Path("docs/architecture.md").read_text(encoding="utf-8")
+    section = text.partition("## The audit record")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    told = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    schema = json.loads(Path("docs/document.schema.json").read_text(encoding="utf-8"))
+    assert found.document.keys() - schema["$defs"]["document"]["properties"].keys() <= told
+    assert {"torn", "signature", "recorded_by"} <= told
+    assert jsonschemas.problems(dict(found.document), "auditRecord") == []
 
 
 def test_every_byte_of_it_counts(found: Record) -> None:
