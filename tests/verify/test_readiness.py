@@ -41,7 +41,7 @@ def test_a_wait_for_chat_outlasts_the_routers_breaker_whatever_the_host_file_say
     assert found.outcome.value == "pass"
     assert "try 62 of 76" in found.message
     assert told[10].startswith(
-        "try 11 of 76, last: router circuit breaker, 50 s left at most (its default of 60 s)"
+        "try 11 of 76, 10 s of 76 s, last: router circuit breaker, 50 s left at most (its default of 60 s)"
     )
 
 

@@ -34,4 +34,4 @@ def test_a_slow_stop_is_told_while_it_lasts_and_the_unit_is_waited_for() -> None
         found = waiting.wait_up(work, unit.unit, step, replaced_pid=unit.pid)
     texts = [event.text for event in told if isinstance(event, Progress)]
     assert found.outcome.value == "pass"
-    assert texts[8] == "try 9 of 60, last: stopping 40 s of 90 s (stop-sigterm)"
+    assert texts[8] == "try 9 of 60, 40 s of 300 s, last: stopping 40 s of 90 s (stop-sigterm)"
