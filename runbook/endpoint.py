@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runbook import app
-from runbook.errors import LoadRefusedError, MeasureError, UsageError
+from runbook.errors import InterruptedByOperator, LoadRefusedError, MeasureError, UsageError
 from runbook.events import Run
 from runbook.story import Story
 from runbook.verify import loading
@@ -81,6 +81,8 @@ def measure(asked: Asked, say: Say) -> SessionsResult:
     except PreflightFailed as refused:
         kind = LoadRefusedError if refused.exit_code == LoadRefusedError.exit_code else MeasureError
         raise kind(str(refused)) from refused
+    except KeyboardInterrupt as stop:
+        raise InterruptedByOperator("stopped by the operator, nothing is concluded") from stop
     except (ClientDiedError, OSError) as error:
         raise MeasureError(f"the run broke off, nothing is concluded: {error}") from error
 

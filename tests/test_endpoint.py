@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,7 @@ from runbook.errors import UsageError
 from tests.faultserver.server import Behaviour, FaultServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SIZES = {"model": "m", "sessions": "3", "rounds": "1", "ctx": "10", "timeout": "20"}
 # The server shares this process, and three sessions are over at once.
@@ -254,3 +256,45 @@ def test_the_program_refuses_with_one_document_and_exit_2() -> None:
     exit_code, out = program("--url", "http://192.0.2.1", "--json")
     assert (exit_code, json.loads(out)["error"]) == (2, "--model is required")
     assert program("--replay")[0] == 2
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_ctrl_c_ends_a_run_at_once_with_130_and_leaves_nobody_behind(processes: str) -> None:
+    root = str(Path(command_line.__file__).parent.parent)
+    argv = [sys.executable, "-m", "runbook.program", "--search-root", root, "validate", "--json"]
+    slow = FaultServer(lambda request: Behaviour(pieces=1000, pause_s=0.1))
+    with served(slow) as url:
+        sizes = [f"--{name}={value}" for name, value in SIZES.items()]
+        command = [*argv, "--url", url, *sizes, f"--option=processes={processes}"]
+        env = {**os.environ, "PYTHONPATH": root}
+        running = subprocess.Popen(
+            command,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        wait_until(lambda: slow.requests >= int(SIZES["sessions"]))
+        os.killpg(running.pid, signal.SIGINT)
+        out, _ = running.communicate(timeout=20)
+    assert (running.returncode, json.loads(out)["exit_code"]) == (130, 130)
+    wait_until(lambda: not group_exists(running.pid))
+
+
+def group_exists(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Asks until it holds, for half a minute at most."""
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never held")
