@@ -131,15 +131,15 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=30)  # each draws, which takes a fifth of a second
+@settings(max_examples=25)  # each draws, which takes a fifth of a second
 @given(st.sampled_from(PATHS), json_values)
 def test_a_record_that_somebody_touched_anywhere_still_has_a_page_and_a_summary(
     path: Path, value: Any
 ) -> None:
     touched = record("word")
     replace(touched, path, value)
-    drawn = path[0] in ("validations", "bench")
-    text = report.html(touched if drawn else touched | {"validations": [], "bench": None})
+    drawn = {"validations", "bench"} - {path[0]}
+    text = report.html(touched | dict.fromkeys(drawn))
     assert "<h1>" in text
     assert report.markdown(touched).startswith("**")
 
