@@ -23,7 +23,7 @@ def known(hosts_dir: Path) -> tuple[str, ...]:
 
 def stems(directory: Path) -> tuple[str, ...]:
     """Names of a directory's YAML files, without their ending, sorted."""
-    return tuple(sorted(path.stem for path in directory.glob("*.yml")))
+    return tuple(sorted(path.stem for path in directory.glob("*.yml") if path.is_file()))
 
 
 def load(name: str, *, hosts_dir: Path, variables: Mapping[str, Any] | None = None) -> Host:
