@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runbook.errors import RunbookError
 from runbook.events import Called
+from runbook.ssh.row import ROW
+from runbook.ssh.wire import is_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from runbook.events import Event
     from runbook.ssh import Mode, Wire
@@ -21,7 +24,7 @@ _ABOUT = ("unit", "units", "id", "job", "ports", "step", "lines", "since", "grep
 
 @dataclass(frozen=True, slots=True)
 class TellingWire:
-    """`wire`, with a `Called` told after each call; `clock` returns seconds."""
+    """`wire`, with a `Called` told after each call, those of a row one by one; `clock` returns seconds."""
 
     wire: Wire
     tell: Callable[[Event], None]
@@ -32,14 +35,43 @@ class TellingWire:
         return self.wire.mode
 
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
-        started, about = self.clock(), about_of(args)
+        started, about = self.clock(), about_of(args) if name != ROW else _names(args)
         try:
             value = self.wire.call(name, deadline_s=deadline_s, **args)
         except RunbookError as error:
             self.tell(Called(name, about, self.clock() - started, str(error) or type(error).__name__, args))
             raise
-        self.tell(Called(name, about, self.clock() - started, None, args, value))
+        whole = Called(name, about, self.clock() - started, None, args, value)
+        for called in _each(whole) if name == ROW else (whole,):
+            self.tell(called)
         return value
+
+
+def _each(row: Called) -> Sequence[Called]:
+    """The calls of a row as if they had been made one by one: nothing that was done may hide in it."""
+    answers = [answer for answer in row.value if is_answer(answer)] if isinstance(row.value, list) else []
+    made = list(zip(row.args["calls"], answers, strict=False))
+    lasted = [_seconds(answer.get("took_s")) for _, answer in made]
+    return [
+        Called(
+            one["call"],
+            about_of(one["args"]),
+            lasted[place],
+            str(answer["error"]["message"]) if "error" in answer else None,
+            one["args"],
+            answer.get("ok"),
+            ago_s=sum(lasted[place + 1 :]),
+        )
+        for place, (one, answer) in enumerate(made)
+    ]
+
+
+def _seconds(found: Any) -> float:
+    return found if isinstance(found, float) and 0 <= found < math.inf else 0.0
+
+
+def _names(args: Mapping[str, Any]) -> str:
+    return " ".join(one["call"] for one in args["calls"])
 
 
 def about_of(args: Mapping[str, Any]) -> str:

@@ -19,7 +19,8 @@ _ABOUT_LIMIT = 300
 class Called:
     """One call of the helper that ended: what it was about, how long it took, and its error, if it had one.
 
-    `args` and `value` are what went over the wire, None where an error came back: not for showing.
+    `args` and `value` are what went over the wire, None where an error came back: not for showing. `ago_s` is how long
+    before it is told it ended: calls may come back together.
     """
 
     call: str
@@ -28,6 +29,7 @@ class Called:
     error: str | None = None
     args: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     value: Any = field(default=None, compare=False, repr=False)
+    ago_s: float = field(default=0.0, compare=False, repr=False)
 
 
 @dataclass
@@ -50,7 +52,7 @@ class Deeds:
 
     def add(self, called: Called) -> None:
         """Take in one call that ended."""
-        self._log(_entry(called, self.clock() - self.began))
+        self._log(_entry(called, self.clock() - self.began - called.ago_s))
         if called.error is not None:
             return
         match called.call:

@@ -22,15 +22,18 @@ _RUN = {"name", "corrupt", "sessions", "upper_95"}
 
 def observe(wire: Wire, host: Host, also: Sequence[str] = ()) -> Observation:
     """Ask the helper once for everything a plan, a verify or a status needs; reads only. `also` are further files."""
-    answer = wire.call(
-        "observe",
-        state=host.state,
-        files=list(dict.fromkeys((*host.files, *also))),
-        units=[unit.name for unit in host.units],
-        names=sorted({flag.name for flag in host.flags}),
-        patterns=list(PATTERNS),
-    )
-    return parse(answer)
+    return parse(wire.call("observe", **question(host, also)))
+
+
+def question(host: Host, also: Sequence[str] = ()) -> dict[str, Any]:
+    """The arguments of that one call."""
+    return {
+        "state": host.state,
+        "files": list(dict.fromkeys((*host.files, *also))),
+        "units": [unit.name for unit in host.units],
+        "names": sorted({flag.name for flag in host.flags}),
+        "patterns": list(PATTERNS),
+    }
 
 
 def read_file(wire: Wire, host: Host, path: str) -> FileState:

@@ -44,8 +44,7 @@ def deploy(work: Work, options: Options) -> Story:
         if options.dry_run:
             return story
         before.confirm(work)
-        before.lock(work, "deploy")
-        seen = before.unchanged(work, plan, plans.deploy)
+        seen = before.unchanged(work, plan, before.lock(work, "deploy"), plans.deploy)
         before.auditable(work)
         load = _load_allowed(work, options)
         fit = preflight.check(work, seen, plan, load=load)
@@ -148,8 +147,8 @@ def rollback(work: Work, options: Options) -> Story:
         if target.engine:
             _warn(work, story, engine.warnings(target.id, target.engine, engine.look(work)))
         before.confirm(work)
-        before.lock(work, "rollback")
-        seen = before.unchanged(work, plan, lambda host, seen: files.plan_back(work, seen, target))
+        seen = before.lock(work, "rollback")
+        seen = before.unchanged(work, plan, seen, lambda host, seen: files.plan_back(work, seen, target))
         if options.force:
             files.secure(work, seen)
         _return_to(work, story, plan, target)
@@ -171,8 +170,10 @@ def restart(work: Work, options: Options) -> Story:
         if options.dry_run:
             return story
         before.confirm(work)
-        before.lock(work, "restart")
-        before.unchanged(work, plan, lambda host, seen: choosing.restart_plan(host, seen, options.units))
+        seen = before.lock(work, "restart")
+        before.unchanged(
+            work, plan, seen, lambda host, seen: choosing.restart_plan(host, seen, options.units)
+        )
         inflight.begin(work, "restart", back_to=None)
         try:
             restarting.restart(work, plan)

@@ -137,6 +137,9 @@ class FakeHost:
         self.calls.append(name)
         return json.loads(json.dumps(getattr(self, f"_{name}")(**args)))
 
+    def _several(self, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{"ok": self.call(one["call"], **one["args"]), "took_s": 0.0} for one in calls]
+
     def _observe(self, files: list[str], units: list[str], **_: Any) -> dict[str, Any]:
         return {
             "facts": {"hostname": "gpu1", "python": self.python},

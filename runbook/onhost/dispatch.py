@@ -47,6 +47,7 @@ MODULES = {
         "set_current",
     ),
     "serving": ("serving",),
+    "several": ("several",),
     "units": ("units", "daemon_reload", "unit_restart", "unit_reset_failed"),
     "write": ("files_write",),
     "xids": ("xids",),

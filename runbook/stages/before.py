@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from runbook import releases
+from runbook import observation, releases
 from runbook.errors import (
     FileChangedError,
     InterruptedByOperator,
@@ -15,6 +15,7 @@ from runbook.errors import (
     RunbookError,
 )
 from runbook.model import Change
+from runbook.ssh.row import asked, together
 from runbook.stages import inflight, interrupted
 
 if TYPE_CHECKING:
@@ -33,20 +34,29 @@ def confirm(work: Work) -> None:
         raise InterruptedByOperator("not confirmed: nothing was changed")
 
 
-def lock(work: Work, action: str) -> None:
-    """Take the host's deploy lock, naming ourselves; raises LockedError naming who holds it."""
+def lock(work: Work, action: str) -> Observation:
+    """Take the host's deploy lock, naming ourselves, and look again under it in the same round trip.
+
+    Raises LockedError naming who holds it.
+    """
     with work.run.step("lock"):
         holder = {**work.who(), "step": action}
-        work.wire.call("lock", state=work.host.state, holder=holder)
+        _, seen = together(
+            work.wire,
+            asked("lock", state=work.host.state, holder=holder),
+            asked("observe", **observation.question(work.host)),
+        )
+    return observation.parse(seen)
 
 
-def unchanged(work: Work, plan: Plan, make: Callable[[Host, Observation], Plan]) -> Observation:
-    """Look again under the lock; raises FileChangedError unless the plan would still be the same.
+def unchanged(
+    work: Work, plan: Plan, seen: Observation, make: Callable[[Host, Observation], Plan]
+) -> Observation:
+    """What was seen under the lock; raises FileChangedError unless the plan would still be the same.
 
     What an interrupted rollout owes the audit is recorded now that nobody else can be at work.
     """
     with work.run.step("observe again"):
-        seen = work.observe()
         again = make(work.host, seen)
         if again.digest != plan.digest:
             raise FileChangedError(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runbook.ssh.row import asked, together
 from runbook.text import one_line
 
 if TYPE_CHECKING:
@@ -12,15 +14,30 @@ if TYPE_CHECKING:
     from runbook.work import Work
 
 
-def look(work: Work, gpus: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
-    """`units`: what each unit's processes run, those that are up; `driver`: NVIDIA's, None where there is none.
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What serves: of each unit what its processes run, and the GPUs as nvidia-smi has them."""
 
-    `gpus` are the host's where they have been asked for already: nvidia-smi takes its time.
-    """
-    units = work.wire.call("engine", units=[unit.name for unit in work.host.units])
-    gpus = work.wire.call("gpus")["gpus"] if gpus is None else gpus
-    known = {name: found for name, found in units.items() if found["packages"] or found["checkout"]}
-    return {"units": known, "driver": gpus[0]["driver"] if gpus else None}
+    units: Mapping[str, Mapping[str, Any]]
+    gpus: Sequence[Mapping[str, Any]]
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What a release keeps: `units`, those that are up; `driver`: NVIDIA's, None where there is none."""
+        known = {name: found for name, found in self.units.items() if found["packages"] or found["checkout"]}
+        return {"units": known, "driver": self.gpus[0]["driver"] if self.gpus else None}
+
+
+def ask(work: Work) -> Engine:
+    """One look at the processes and the GPUs, in one round trip: nvidia-smi takes its time."""
+    names = [unit.name for unit in work.host.units]
+    units, gpus = together(work.wire, asked("engine", units=names), asked("gpus"))
+    return Engine(units, gpus["gpus"])
+
+
+def look(work: Work) -> dict[str, Any]:
+    """What a release keeps of the engine that serves now."""
+    return ask(work).known
 
 
 def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -60,5 +77,7 @@ def _table(found: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def warnings(release_id: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What of the engine is another than when a release was current: its files alone do not bring that back."""
     lines = "; ".join(changed(before, now))
-    told = f"the engine is not what release {release_id} ran with, and files alone do not bring it back: {lines}"
+    told = (
+        f"the engine is not what release {release_id} ran with, and files alone do not bring it back: {lines}"
+    )
     return [told] if lines else []

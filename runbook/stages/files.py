@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from runbook import plan as plans
 from runbook import releases
 from runbook.observation import release as parse_release
+from runbook.ssh.row import asked, together
 from runbook.stages import inflight
 from runbook.work import new_id
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from runbook.model import Change, Host, Observation, Release, UnitState
     from runbook.plan import Plan
+    from runbook.ssh.row import Asked
     from runbook.work import Work
 
 
@@ -31,7 +33,7 @@ def secure(work: Work, seen: Observation, engine: Mapping[str, Any] | None = Non
     for remark in releases.remarks(seen):
         work.run.note(remark)
     with work.run.step("save what is there") as step:
-        release = _save(
+        document = _manifest(
             work,
             "adopted",
             parent=here.id if here else None,
@@ -40,9 +42,9 @@ def secure(work: Work, seen: Observation, engine: Mapping[str, Any] | None = Non
             engine=engine,
             units=seen.units,
         )
-        work.wire.call("set_current", state=work.host.state, id=release.id)
-        step.detail = f"release {release.id} (adopted)"
-    return release
+        together(work.wire, *_saved(work, document))
+        step.detail = f"release {document['id']} (adopted)"
+    return parse_release(document)
 
 
 def _flags(host: Host, seen: Observation) -> dict[str, plans.Environment]:
@@ -52,40 +54,38 @@ def _flags(host: Host, seen: Observation) -> dict[str, plans.Environment]:
 def write(
     work: Work, plan: Plan, seen: Observation, parent: Release, engine: Mapping[str, Any] | None = None
 ) -> str:
-    """Write the plan's files and save them as a release; without changes the parent stays current."""
-    if not plan.empty:
-        inflight.begin(work, "deploy", back_to=parent.id if plan.changes else None)
+    """Write the plan's files and save them as a release, in one round trip; without changes the parent stays current."""
     if not plan.changes:
+        if not plan.empty:
+            inflight.begin(work, "deploy", back_to=None)
         return parent.id
-    with work.run.step("write") as step, inflight.marked(work, "write"):
-        _write_files(work, plan)
-        files = releases.records(seen.files, plan.changes)
-        release = _save(
+    with work.run.step("write") as step:
+        document = _manifest(
             work,
             "unproven",
             parent=parent.id,
-            files=files,
+            files=releases.records(seen.files, plan.changes),
             flags=plan.wanted,
             engine=engine,
             units=seen.units,
         )
-        work.wire.call("set_current", state=work.host.state, id=release.id)
-        step.detail = f"{len(plan.changes)} files, release {release.id}"
-    return release.id
+        deeds = inflight.around(work, "write", _written(work, plan), *_saved(work, document))
+        together(work.wire, inflight.opened(work, "deploy", back_to=parent.id), *deeds)
+        step.detail = f"{len(plan.changes)} files, release {document['id']}"
+    return str(document["id"])
 
 
 def write_back(work: Work, plan: Plan, target: Release) -> None:
-    """Put a release's bytes back and make it current."""
-    inflight.begin(work, "rollback", back_to=target.id)
-    with work.run.step("write back") as step, inflight.marked(work, "write back"):
-        if plan.changes:
-            _write_files(work, plan)
-        work.wire.call("set_current", state=work.host.state, id=target.id)
+    """Put a release's bytes back and make it current, in one round trip."""
+    with work.run.step("write back") as step:
+        written = (_written(work, plan),) if plan.changes else ()
+        deeds = inflight.around(work, "write back", *written, _current(work, target.id))
+        together(work.wire, inflight.opened(work, "rollback", back_to=target.id), *deeds)
         step.detail = f"{len(plan.changes)} files of release {target.id}"
 
 
-def _write_files(work: Work, plan: Plan) -> None:
-    work.wire.call("files_write", changes=[_wire_change(work.host, change) for change in plan.changes])
+def _written(work: Work, plan: Plan) -> Asked:
+    return asked("files_write", changes=[_wire_change(work.host, change) for change in plan.changes])
 
 
 def _wire_change(host: Host, change: Change) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _wire_change(host: Host, change: Change) -> dict[str, Any]:
     }
 
 
-def _save(
+def _manifest(
     work: Work,
     verdict: str,
     *,
@@ -111,9 +111,9 @@ def _save(
     flags: Mapping[str, plans.Environment],
     engine: Mapping[str, Any] | None,
     units: Mapping[str, UnitState],
-) -> Release:
+) -> dict[str, Any]:
     now = work.now()
-    document = releases.manifest(
+    return releases.manifest(
         new_id(now),
         created=now,
         parent=parent,
@@ -124,10 +124,17 @@ def _save(
         engine=engine,
         units=units,
     )
-    work.wire.call(
-        "release_save", state=work.host.state, manifest=document, files=[file.path for file in files]
-    )
-    return parse_release(document)
+
+
+def _saved(work: Work, document: Mapping[str, Any]) -> tuple[Asked, Asked]:
+    """A release of what is on disk now, made current."""
+    files = [file["path"] for file in document["files"]]
+    saved = asked("release_save", state=work.host.state, manifest=document, files=files)
+    return saved, _current(work, document["id"])
+
+
+def _current(work: Work, release: str) -> Asked:
+    return asked("set_current", state=work.host.state, id=release)
 
 
 def plan_back(work: Work, seen: Observation, target: Release) -> Plan:

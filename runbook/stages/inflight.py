@@ -7,18 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.errors import RunbookError
 from runbook.onhost.masking import mask_text
+from runbook.ssh.row import asked, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from runbook.ssh.row import Asked
     from runbook.work import Work
 
 
 def begin(work: Work, action: str, *, back_to: str | None) -> None:
     """Open the book of a rollout. `back_to` is the release a rollback goes to should this one be interrupted; None where
     no file changes: then it goes where it would have gone before."""
+    together(work.wire, opened(work, action, back_to=back_to))
+
+
+def opened(work: Work, action: str, *, back_to: str | None) -> Asked:
+    """The call by which `begin` opens the book."""
     doc = {**work.who(), **_why(work), "action": action, "step": None, "parent": back_to}
-    work.wire.call("inflight", state=work.host.state, doc=doc)
+    return asked("inflight", state=work.host.state, doc=doc)
+
+
+def around(work: Work, step: str, *row: Asked) -> tuple[Asked, ...]:
+    """A row of calls with their marks: that the step begins, and that it is done, should none of them fail."""
+    return (_mark(work, step, done=False), *row, _mark(work, step, done=True))
 
 
 def _why(work: Work) -> dict[str, Any]:
@@ -29,13 +41,13 @@ def _why(work: Work) -> dict[str, Any]:
 @contextlib.contextmanager
 def marked(work: Work, step: str) -> Iterator[None]:
     """Mark that a step begins, and that it is done unless the body raises."""
-    _mark(work, step, done=False)
+    together(work.wire, _mark(work, step, done=False))
     yield
-    _mark(work, step, done=True)
+    together(work.wire, _mark(work, step, done=True))
 
 
-def _mark(work: Work, step: str, *, done: bool) -> None:
-    work.wire.call("inflight_step", state=work.host.state, rollout=work.rollout, step=step, done=done)
+def _mark(work: Work, step: str, *, done: bool) -> Asked:
+    return asked("inflight_step", state=work.host.state, rollout=work.rollout, step=step, done=done)
 
 
 def settle(work: Work) -> None:

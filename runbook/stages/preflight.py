@@ -44,8 +44,8 @@ def check(work: Work, seen: Observation, plan: Plan, *, load: bool) -> Fit:
         if problems:
             raise PreflightError(f"{work.host.name}: {'; '.join(problems)}; nothing was changed")
         serving, step.detail = _serving(work)
-        gpus = work.wire.call("gpus")["gpus"]
-        return Fit(serving, engine.look(work, gpus), tuple(_faults(work, gpus)))
+        found = engine.ask(work)
+        return Fit(serving, found.known, tuple(_faults(work, found.gpus)))
 
 
 def room(seen: Observation) -> list[str]:
