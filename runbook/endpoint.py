@@ -52,7 +52,7 @@ def validate(request: app.Request, told: Run, rollout: str) -> Story:
 
 def shown(url: str | None) -> str:
     """The URL as a document may hold it."""
-    from runbook.load.control import without_secret
+    from runbook.load.address import without_secret
 
     return without_secret(url or "")
 

@@ -11,10 +11,10 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import urlsplit
 
 from runbook.load import apikey
-from runbook.load.control import AUTOMATIC, Control, parse_control, without_secret
+from runbook.load.address import has_secret, is_http, without_secret
+from runbook.load.control import AUTOMATIC, Control, parse_control
 from runbook.load.options import Options
 from runbook.load.tokens import counter
 
@@ -152,9 +152,9 @@ def _check(args: argparse.Namespace) -> None:
     """What contradicts itself or the rest, before anybody is asked anything."""
     _check_numbers(args)
     _expect(bool(args.model), "--model is required")
-    _expect(_is_http(args.base_url), f"--base-url: no http URL: {without_secret(args.base_url)}")
+    _expect(is_http(args.base_url), f"--base-url: no http URL: {without_secret(args.base_url)}")
     _expect(
-        "@" not in urlsplit(args.base_url).netloc,
+        not has_secret(args.base_url),
         "--base-url: a URL with a password is shown and kept: --api-key-env",
     )
     _expect(not (args.control and args.no_control), "--control and --no-control contradict each other")
@@ -188,14 +188,6 @@ def _check_numbers(args: argparse.Namespace) -> None:
         args.max_tokens >= least,
         f"--max-tokens {args.max_tokens} cannot hold {args.rows} rows: {least} at least",
     )
-
-
-def _is_http(text: str) -> bool:
-    try:
-        url = urlsplit(text)
-        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
-    except ValueError:  # of an unfinished IPv6 address, of a port that is none
-        return False
 
 
 def api_key(name: str | None, environ: Mapping[str, str]) -> str | None:

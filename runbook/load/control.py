@@ -6,10 +6,10 @@ A model's copying errors come at the same rate in both arms; damage under load d
 from __future__ import annotations
 
 import dataclasses
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runbook.load.address import has_secret, is_http, without_secret
 from runbook.load.outcome import Finding, Outcome, worst
 from runbook.load.statistics import fisher_greater
 from runbook.load.verdict import ALLOWED_SLIPS
@@ -52,14 +52,9 @@ def parse_control(text: str) -> Control:
     name, _, value = text.partition("=")
     if name == "concurrency" and value.isdigit() and int(value) > 0:
         return Control(concurrency=int(value))
-    if name == "url" and value.startswith(("http://", "https://")) and "@" not in value:
+    if name == "url" and is_http(value) and not has_secret(value):
         return Control(url=value)
     raise ValueError(f"--control should be concurrency=N or url=http://…, found {without_secret(text)!r}")
-
-
-def without_secret(url: str) -> str:
-    """The URL without the user and password it may carry."""
-    return re.sub(r"(?<=//)[^/?#]*@", "***@", url)
 
 
 def needs_control(result: SessionsResult) -> bool:

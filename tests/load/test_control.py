@@ -73,7 +73,19 @@ def test_the_finding_carries_all_four_numbers() -> None:
     assert copying.message.startswith("12 of 80 sessions with slips or miscopies, 1 of 80 in the control arm")
 
 
-@pytest.mark.parametrize("text", ["concurrency=0", "concurrency=x", "url=ftp://x", "four", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "concurrency=0",
+        "concurrency=x",
+        "url=ftp://x",
+        "url=http://",
+        "url=http://a b",
+        "url=http://me:x@192.0.2.1",
+        "four",
+        "",
+    ],
+)
 def test_other_arms_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="should be concurrency=N or url="):
         parse_control(text)
