@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runbook.ending import way_back
-from runbook.report import curves, sections
-from runbook.report.reading import rows, table, text
+from runbook.report import curves, sections, tables
+from runbook.report.reading import outcome_of, rows, table, text
 from runbook.text import clean
 
 if TYPE_CHECKING:
@@ -28,23 +28,23 @@ def context(record: Mapping[str, Any], chain: str | None) -> dict[str, Any]:
     plan = table(record, "plan")
     return {
         "heading": sections.heading(record),
-        "outcome": sections.outcome_of(record.get("outcome")),
+        "outcome": outcome_of(record.get("outcome")),
         "summary": sections.summary(record),
         "back": _back(record),
         "troubles": sections.troubles(record),
         "timeline": sections.timeline(record),
-        "done": sections.is_done(record),
+        "done": tables.is_done(record),
         "notes": sections.notes(record),
         "diffs": [(text(change.get("path")), sections.diff(change)) for change in rows(plan, "changes")],
-        "restarts": sections.restarts(record),
-        "files": sections.files(record),
-        "flags": sections.flags(record),
-        "validations": sections.validations(record),
+        "restarts": tables.restarts(record),
+        "files": tables.files(record),
+        "flags": tables.flags(record),
+        "validations": tables.validations(record),
         "evidence": sections.evidence(record),
-        "comparison": sections.comparison(record),
-        "probes": sections.probes(record),
+        "comparison": tables.comparison(record),
+        "probes": tables.probes(record),
         "environment": sections.environment(record),
-        "calls": sections.calls(record),
+        "calls": tables.calls(record),
         "chain": sections.chain(record, chain),
         **drawings(record),
     }

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runbook.text import clean
+from runbook.verdict import Outcome
 
 LONGEST_TEXT = 20_000
 MOST_ROWS = 400
 LARGEST_NUMBER = 1e15
+OUTCOMES = frozenset(outcome.value for outcome in Outcome)
 
 
 def text(value: Any) -> str:
@@ -58,3 +60,8 @@ def moment(value: Any) -> datetime.datetime | None:
         return found.astimezone(datetime.UTC) if found.tzinfo else None
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def outcome_of(value: Any) -> str:
+    """One of the four outcomes; anything else is an error, since it was written by nobody we know."""
+    return value if isinstance(value, str) and value in OUTCOMES else Outcome.ERROR.value

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from runbook.report import sections
-from runbook.report.reading import rows, table, text
+from runbook.report import sections, tables
+from runbook.report.reading import outcome_of, rows, table, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ def escaped(value: str) -> str:
 
 
 def _head(record: Mapping[str, Any]) -> Iterator[str]:
-    outcome = sections.outcome_of(record.get("outcome")).upper()
+    outcome = outcome_of(record.get("outcome")).upper()
     yield f"**{escaped(sections.heading(record))}: {outcome}**"
     yield ""
     wanted = ("rollout", "began", "took", "by", "reason", "release", "on the command line", "error")
@@ -43,17 +43,17 @@ def _head(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _changes(record: Mapping[str, Any]) -> Iterator[str]:
-    would = "" if sections.is_done(record) else "would "
+    would = "" if tables.is_done(record) else "would "
     for change in _first(rows(table(record, "plan"), "changes")):
         lines = [line.text for line in sections.diff(change) if line.kind in ("add", "del")]
         said = "; ".join(escaped(line) for line in _first(lines))
         yield f"- {would}change {escaped(text(change.get('path')))}: {said}"
-    for row in _first(sections.restarts(record)):
+    for row in _first(tables.restarts(record)):
         yield f"- {would}restart {escaped(row.cells[0])}: {escaped(row.cells[1])}"
 
 
 def _validations(record: Mapping[str, Any]) -> Iterator[str]:
-    found = sections.validations(record)
+    found = tables.validations(record)
     if found:
         yield from _table(
             ("validation", "sessions", "corrupt", "95 % bound", "ended", "wall", "outcome"), found
@@ -61,14 +61,14 @@ def _validations(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _bench(record: Mapping[str, Any]) -> Iterator[str]:
-    found = sections.comparison(record)
+    found = tables.comparison(record)
     if found:
         yield from _table(
             ("concurrency", "before", "after", "ratio", "95 % bounds", "sees", "verdict"), found
         )
 
 
-def _table(head: tuple[str, ...], body: list[sections.Row]) -> Iterator[str]:
+def _table(head: tuple[str, ...], body: list[tables.Row]) -> Iterator[str]:
     yield ""
     yield f"| {' | '.join(head)} |"
     yield f"|{' --- |' * len(head)}"
