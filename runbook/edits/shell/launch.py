@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runbook.edits.shell.sites import past_builtin
+from runbook.edits.shell.commands import past_builtin
 from runbook.edits.shell.traversal import BACKGROUND, FUNCTION
 from runbook.edits.shell.wrappers import Wrapping, unwrap
 
@@ -115,16 +115,7 @@ def _read(statements: Sequence[Statement], index: int, command: Command) -> Laun
     # a plain command sent to the background still gets the shell's environment, and its own
     words, where = command.words, "" if command.where == BACKGROUND else command.where
     if where not in _SHALLOW:
-        inner = [c for c in statements[index].commands if not c.where.startswith(FUNCTION)]
-        sites, unclear = _inside(inner)
-        return Launch(
-            index,
-            words[0].line,
-            where=where,
-            sites=sites,
-            unclear=unclear,
-            in_function=where.startswith(FUNCTION),
-        )
+        return _nested(statements[index], index, command)
     reading = Wrapping(sites=list(command.prefix))
     argv = words[unwrap(words, reading) :]
     called = argv[0].text if argv else None
@@ -149,6 +140,14 @@ def _read(statements: Sequence[Statement], index: int, command: Command) -> Laun
         told=_told(argv),
         in_function=calls,
     )
+
+
+def _nested(statement: Statement, index: int, command: Command) -> Launch:
+    """A launch under a construct: which of the commands there it is, nobody can say."""
+    inner = [each for each in statement.commands if not each.where.startswith(FUNCTION)]
+    sites, unclear = _inside(inner)
+    in_function, line = command.where.startswith(FUNCTION), command.words[0].line
+    return Launch(index, line, where=command.where, sites=sites, unclear=unclear, in_function=in_function)
 
 
 def _inside(commands: Sequence[Command]) -> tuple[tuple[Site, ...], str]:

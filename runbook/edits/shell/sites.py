@@ -1,4 +1,4 @@
-"""Sites: every place of a simple command that changes what a variable is, and how far we own its spelling."""
+"""Sites: every place of an assignment or declaration that changes what a variable is, and how far we own its spelling."""
 
 from __future__ import annotations
 
@@ -11,19 +11,14 @@ from runbook.edits.shell.words import NAME, end, line, literal, span, words
 from runbook.errors import EditRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from runbook.edits.shell.parser import Node
     from runbook.edits.shell.words import Span, Word
 
 Act = Literal["assign", "append", "export", "unexport", "unset", "touch", "local"]
 DECLARATIONS = frozenset({"export", "declare", "typeset", "readonly", "local"})
-_ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[.*\]\Z", re.DOTALL)
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=)(.*)\Z", re.DOTALL)
-_ASSIGNED = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)\+?=")
-_NAMES = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)")
-_TRAPS = frozenset({"DEBUG", "ERR", "RETURN"})
-_WRITERS = frozenset({"read", "mapfile", "readarray", "getopts", "printf", "wait", "let"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class _Options:
+class Declaring:
     """What the options of a declaration ask for."""
 
     exports: bool = False
@@ -79,7 +74,7 @@ def of_declaration(source: bytes, command: Node) -> tuple[Site, ...]:
     arguments = command.get("Args", ())
     flags = [text for argument in arguments if (text := _option(source, argument))]
     leading = list(itertools.takewhile(lambda argument: _option(source, argument), arguments))
-    options = _options(variant, [text for argument in leading if (text := _option(source, argument))])
+    options = declaring(variant, [text for argument in leading if (text := _option(source, argument))])
     if options.functions or variant == "nameref":
         return ()
     rest = arguments[len(leading) :]
@@ -92,7 +87,7 @@ def of_declaration(source: bytes, command: Node) -> tuple[Site, ...]:
 
 def of_assignments(source: bytes, assigns: Sequence[Node], *, where: str, exports: bool) -> tuple[Site, ...]:
     """The sites of plain assignments, `K=0 J=1`, which also may stand before a command."""
-    options = _Options(exports=exports)
+    options = Declaring(exports=exports)
     return tuple(_assigned(source, assign, where, options) for assign in assigns)
 
 
@@ -103,36 +98,6 @@ def of_prefixed(command: Word, prefix: Sequence[Site]) -> tuple[Site, ...]:
     return tuple(replace(site.under("a prefix of export"), act="touch", value=None) for site in prefix)
 
 
-def of_words(words: Sequence[Word]) -> tuple[Site, ...]:
-    """The sites of a command given as words: unset, quoted or `builtin` declarations, and builtins that write."""
-    plain = past_builtin(words)
-    command, arguments = words[plain], words[plain + 1 :]
-    if command.text == "unset":
-        return tuple(_unset(arguments, owned=not plain))
-    if command.text in DECLARATIONS:
-        return tuple(_spelt(words[0], command.text, arguments))
-    if command.text in _WRITERS:
-        return tuple(_written(command.text, arguments))
-    if command.text == "eval" or (command.text == "trap" and any(word.text in _TRAPS for word in arguments)):
-        return tuple(_evaluated(command.text, arguments))
-    return ()
-
-
-def past_builtin(words: Sequence[Word]) -> int:
-    """The position of the command after `builtin` and `command [-p]`, which change nothing about it."""
-    at = 0
-    while words[at].text in ("builtin", "command") and at + 1 < len(words):
-        after = at + 2 if words[at + 1].text in ("-p", "--") else at + 1
-        if after >= len(words) or _flag(words[after]):
-            break
-        at = after
-    return at
-
-
-def _flag(word: Word) -> bool:
-    return (word.text or "")[:1] in ("-", "+")
-
-
 def _option(source: bytes, argument: Node) -> str | None:
     """The argument's text when it is an option such as `-x` or `--`."""
     if not argument.get("Naked") or argument.get("Name"):
@@ -141,11 +106,12 @@ def _option(source: bytes, argument: Node) -> str | None:
     return text if text and re.match(r"[-+][A-Za-z-]", text) else None
 
 
-def _options(variant: str, flags: Sequence[str]) -> _Options:
+def declaring(variant: str, flags: Sequence[str]) -> Declaring:
+    """What a declaration with these options does to its names."""
     on = "".join(flag for flag in flags if flag.startswith("-"))
     off = "".join(flag for flag in flags if flag.startswith("+"))
     export = variant == "export"
-    return _Options(
+    return Declaring(
         exports=(export and "n" not in on) or (not export and "x" in on),
         unexports=(export and "n" in on) or (not export and "x" in off),
         functions=any(letter in on for letter in ("fF" if variant in ("export", "readonly") else "fFp")),
@@ -154,10 +120,10 @@ def _options(variant: str, flags: Sequence[str]) -> _Options:
     )
 
 
-def _declared(source: bytes, argument: Node, variant: str, options: _Options) -> Site:
+def _declared(source: bytes, argument: Node, variant: str, options: Declaring) -> Site:
     where = f"{variant} -x" if options.exports and variant != "export" else variant
     if not argument.get("Name"):
-        return _naked(words(source, [argument["Value"]])[0], where, options)
+        return naked(words(source, [argument["Value"]])[0], where, options)
     if argument.get("Naked"):
         return _mentioned(argument, where, options)
     rewritten = options.transforms or options.unexports
@@ -197,7 +163,7 @@ def _referred(source: bytes, argument: Node) -> Site:
     )
 
 
-def _mentioned(argument: Node, where: str, options: _Options) -> Site:
+def _mentioned(argument: Node, where: str, options: Declaring) -> Site:
     """`export K` without a value: it gives or takes the attribute, or, like `declare K`, changes nothing."""
     name, token = argument["Name"], span(argument)
     act: Act = "unexport" if options.unexports else "export"
@@ -214,7 +180,7 @@ def _mentioned(argument: Node, where: str, options: _Options) -> Site:
     )
 
 
-def _naked(word: Word, where: str, options: _Options) -> Site:
+def naked(word: Word, where: str, options: Declaring) -> Site:
     """A word that is no literal `NAME` or `NAME=value`: quoted, or built from expansions."""
     name, act, value = _split(word.text or "")
     if not name and word.text is None:
@@ -237,7 +203,7 @@ def _assigned(
     source: bytes,
     assign: Node,
     where: str,
-    options: _Options,
+    options: Declaring,
     *,
     expands: bytes = b"",
     act: Act | None = None,
@@ -264,62 +230,3 @@ def _assigned(
         fixed=options.readonly or options.transforms,
         readonly=options.readonly,
     )
-
-
-def _unset(arguments: Sequence[Word], *, owned: bool) -> Iterator[Site]:
-    if any(_flag(word) and ("f" in word.raw or "n" in word.raw) for word in arguments):
-        return
-    for word in arguments:
-        element = _ELEMENT.match(word.text or "")
-        if element:
-            yield Site(element[1], "touch", word.line, "an array", word.span, word.span, owned=False)
-        elif not _flag(word) and (word.text is None or NAME.match(word.text)):
-            ours = owned and word.raw == word.text
-            yield Site(word.text or "", "unset", word.line, "unset", word.span, word.span, owned=ours)
-
-
-def _spelt(first: Word, variant: str, arguments: Sequence[Word]) -> Iterator[Site]:
-    """`builtin export K=0`, `"export" K=0`: read, but not ours to rewrite."""
-    leading = list(itertools.takewhile(_flag, arguments))
-    options = _options(variant, [word.text or "" for word in leading])
-    where = f"a spelling of {variant} ({first.raw})"
-    for word in arguments[len(leading) :]:
-        if word.text != "--":
-            yield replace(_naked(word, where, options), fixed=options.readonly, readonly=options.readonly)
-
-
-def _written(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
-    """Variables that read, mapfile, getopts, `printf -v`, `wait -p` give a value at run time."""
-    option = {"printf": "-v", "wait": "-p"}.get(command)
-    for position, word in enumerate(arguments):
-        attached = option is not None and word.raw.startswith(option) and word.raw != option
-        named = position > 0 and arguments[position - 1].text == option
-        name = (word.text or "").removeprefix(option) if option and attached else word.text
-        if option and not (attached or named):
-            continue
-        if name is None and (option or position == len(arguments) - 1):
-            yield Site("", "touch", word.line, command, word.span, word.span, owned=False)
-        element = _ELEMENT.match(name or "")
-        if name and (element or NAME.match(name)):
-            named_ = element[1] if element else name
-            yield Site(named_, "touch", word.line, command, word.span, word.span, owned=False)
-
-
-def _evaluated(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
-    """Variables that text run by eval or a trap assigns, as far as it can be seen."""
-    # what is unset by name stands without a sign
-    pattern = _NAMES if any("unset" in word.raw for word in arguments) else _ASSIGNED
-    for word in arguments:
-        for found in pattern.finditer(word.raw):
-            yield Site(
-                found[1],
-                "touch",
-                word.line,
-                command,
-                word.span,
-                word.span,
-                exports=True,
-                owned=False,
-                conditional=True,
-                lasting=command == "trap",
-            )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell import sites as sites_of
+from runbook.edits.shell.commands import of_words
 from runbook.edits.shell.traversal import BACKGROUND, FUNCTION, SUBSHELL, simple_commands
 from runbook.edits.shell.words import end, line, raw, span, start, words
 
@@ -151,7 +152,7 @@ def _sites(source: bytes, simple: Sequence[tuple[Node, str]], commands: Sequence
             found = sites_of.of_declaration(source, command)
         elif command.get("Args"):
             call = next(calls)
-            found = (*sites_of.of_words(call.words), *sites_of.of_prefixed(call.words[0], call.prefix))
+            found = (*of_words(call.words), *sites_of.of_prefixed(call.words[0], call.prefix))
         else:
             assigns = command.get("Assigns") or ()
             found = sites_of.of_assignments(source, assigns, where="assignment", exports=False)
