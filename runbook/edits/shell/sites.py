@@ -26,12 +26,11 @@ class Site:
     """One name at one place. Spans are byte offsets into the script.
 
     `act` says what happens to the variable (touch: it gets a value nobody can read off the text; local: only what its
-    function starts sees it), `exports` whether
-    the place also gives it the export attribute, `value` the literal text or None. `where` is export, declare,
-    assignment, set -a, prefix, env, or the construct the place stands under. `owned` places may be rewritten;
-    `conditional` ones may or may not run; after `fixed` ones (readonly, `declare -i`)
-    later values do not arrive as written, and
-    `lasting` ones may act at any later time. `wild` places act on names that are not literal.
+    function starts sees it), `exports` whether the place also gives it the export attribute, `value` the literal text or
+    None. `where` is export, declare, assignment, set -a, prefix, env, or the construct the place stands under. `owned`
+    places may be rewritten; `conditional` ones may or may not run; after `fixed` ones (readonly, `declare -i`) later
+    values do not arrive as written; `readonly` ones are refused later values; `lasting` ones may act at any later time.
+    `wild` places act on names that are not literal.
     """
 
     name: str
