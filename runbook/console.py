@@ -86,7 +86,7 @@ class Live:
 
     def _show(self, event: Showed) -> None:
         for line in lines.of(event.kind, event.value, width=self._console.width):
-            show = self._say if lines.is_prose(line) else self._line
+            show = self._say if lines.is_prose(event.kind, line) else self._line
             show(line, lines.style(event.kind, line))
 
     def _called(self, event: Called) -> None:

@@ -25,7 +25,8 @@ def headline(document: Mapping[str, Any]) -> str:
     """`deploy gpu1: FAIL (exit 1), rolled back to 20261130T074049-e436`."""
     back = f", rolled back to {document['rolled_back_to']}" if document["rolled_back_to"] else ""
     verdict = f"{document['outcome'].upper()} (exit {document['exit_code']}){back}"
-    return one_line(f"{document['action']} {document['host']}: {verdict}")
+    whose = f"{document['action']} {document['host']}".strip()
+    return one_line(f"{whose}: {verdict}")
 
 
 def _error(document: Mapping[str, Any]) -> Iterator[str]:
@@ -60,7 +61,7 @@ def _release(document: Mapping[str, Any]) -> Iterator[str]:
     if document["release"]:
         yield one_line(f"release {document['release']}")
     if document["audit"]:
-        yield one_line(f"audit   {document['rollout']} #{document['audit']['seq']}")
+        yield f"audit   {one_line(document['rollout'])} #{document['audit']['seq']}"
 
 
 def _left_behind(document: Mapping[str, Any]) -> Iterator[str]:

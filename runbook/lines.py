@@ -62,11 +62,12 @@ def style(kind: str, line: str) -> str:
     return "dim" if kind == "audit" else ""
 
 
-def is_prose(line: str) -> bool:
+def is_prose(kind: str, line: str) -> bool:
     """Whether a shown line may be folded between its words; a line of a diff, a log or a table may not."""
-    return line.startswith(_PROSE)
+    return kind not in _WHOLE and line.startswith(_PROSE)
 
 
+_WHOLE = ("logs", "releases", "bench", "replay")
 _PROSE = ("restart ", "!! ", "release ", "last rollout ", "INTERRUPTED", "LOCKED", "  true rate ")
 
 _DIFF_STYLES = (

@@ -19,7 +19,7 @@ def test_a_deploy_that_stands_says_bounds_speed_release_audit_and_the_way_back()
         "  final80: 0 of 80 corrupt, true rate below 3.67% (95 % bound)",
         "  bench concurrency 8: 1942.7 tok/s, was 1950.8, ratio 1.011 [0.925, 1.105] no regression beyond 7.5%",
         "  release r2",
-        "  audit 20261130T074129-1268 #3",
+        "  audit   20261130T074129-1268 #3",
         "  to go back:",
         "    ./invoke rollback --host gpu1 --to r1",
     ]
