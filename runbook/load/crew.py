@@ -23,7 +23,7 @@ from runbook.load.gauge import merged
 from runbook.load.portion import Played, Portion, play_portion
 from runbook.load.progress import Changes, text_of
 from runbook.load.streams import joined
-from runbook.load.swarm import ENOUGH
+from runbook.load.swarm import ENOUGH, hard_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -97,6 +97,7 @@ class _Board:
     def __init__(self, pipes: Sequence[Connection], say: Say, *, stops: bool) -> None:
         self._pipes, self._say, self._stops = pipes, say, stops
         self._last: dict[int, Fields] = {}
+        self._hard: dict[int, int] = {}
         self._changes = Changes()
         self._stopped = False
 
@@ -104,16 +105,15 @@ class _Board:
         """Listen to one process until it says what its part came to."""
         loop = asyncio.get_running_loop()
         while True:
-            said = await loop.run_in_executor(hearing, self._pipes[number].recv)
+            said: Played | Fields = await loop.run_in_executor(hearing, self._pipes[number].recv)
+            self._hard[number] = hard_sessions(said.records) if isinstance(said, Played) else said["hard"]
+            if self._stops and sum(self._hard.values()) >= ENOUGH:
+                self._stop()
             if isinstance(said, Played):
-                if said.stopped:
-                    self._stop()
                 return said
             self._last[number] = said
-            if number == 0 or 0 not in self._last:
+            if number == min(self._last):
                 self._tell()
-            if self._stops and sum(fields["hard"] for fields in self._last.values()) >= ENOUGH:
-                self._stop()
 
     def _tell(self) -> None:
         fields = summed(list(self._last.values()))

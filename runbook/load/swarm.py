@@ -44,6 +44,14 @@ def waves_of_scripts(options: Options, registry: Registry) -> Iterator[list[Scri
         start += options.sessions
 
 
+def hard_sessions(records: Sequence[Record]) -> int:
+    """How many of them have a hard finding."""
+    return sum(
+        record.corrupt and any(seen.defect.severity is Severity.HARD for seen in record.seen)
+        for record in records
+    )
+
+
 class Swarm:
     """A run in progress: what progress and the result are read from."""
 
@@ -146,10 +154,7 @@ class Swarm:
     @property
     def hard(self) -> int:
         """Sessions with a hard finding so far."""
-        return sum(
-            record.corrupt and any(seen.defect.severity is Severity.HARD for seen in record.seen)
-            for record in self.records
-        )
+        return hard_sessions(self.records)
 
     def _enough(self) -> bool:
         return self.options.early_stop and self.hard >= ENOUGH
