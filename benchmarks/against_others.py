@@ -7,7 +7,7 @@ in one of them, restart prefill until it is healthy, then decode, then have a ch
 deploy by each, in turn (A B C A B C …), each a whole process with a connection of its own. `changing` rounds begin at the
 state before the fix, `converged` ones where nothing is left to do; that each tool's deploy reached the running processes is
 checked. Ansible and pyinfra are installed on first use, in the user's cache.
-runbook's figure includes what the others do not do: releases, lock, audit, preflight, process evidence, a hold of 0.2 s.
+runbook's figure includes what the others do not do: releases, lock, audit, preflight, evidence of processes, a second look.
 """
 
 from __future__ import annotations

@@ -26,6 +26,12 @@ _TIMEOUT_S = 300.0
 _LAST_CHARACTERS = 2000
 # The two flags that every tool edits; nothing else of the host file costs runbook a second.
 FLAGS = {name: laying.FLAGS[name] for name in (laying.OVERLAP, laying.TOPK)}
+# As often as the others ask, and no hold: they have none.
+WAIT = {
+    "health": {"attempts": 200, "every_s": 0.05, "timeout_s": 3},
+    "ready": {"attempts": 40, "every_s": 0.05, "timeout_s": 5, "max_tokens": 8},
+    "hold_s": 0,
+}
 
 _ANSIBLE = """\
 [defaults]
@@ -75,7 +81,7 @@ def runbook(host: TestHost, directory: Path) -> Tool:
     """This project's own deploy, without load."""
     hosts = directory / "hosts"
     hosts.mkdir(parents=True)
-    (hosts / "gpu1.yml").write_text(laying.host_file(host, flags=FLAGS), encoding="utf-8")
+    (hosts / "gpu1.yml").write_text(laying.host_file(host, flags=FLAGS, wait=WAIT), encoding="utf-8")
     words = ("deploy", "--host", "gpu1", "--yes", "--skip-validation")
     argv = (sys.executable, "-m", "runbook.program", "--search-root", str(_PROJECT), *words)
     return Tool("runbook", "this checkout", argv, directory, {"PYTHONPATH": str(_PROJECT)})
