@@ -87,6 +87,27 @@ def test_the_document_says_where_it_stands_or_holds_it(
     assert (document["text"] is None) is not bool(given)
 
 
+@pytest.mark.parametrize(
+    ("action", "given", "definition"),
+    [
+        ("audit.list", {}, "auditList"),
+        ("audit.show", {"id": "20261130T07"}, "auditRecord"),
+        ("audit.export", {"format": "jsonl"}, "auditExport"),
+        ("audit.export", {"format": "junit"}, "auditExport"),
+        ("audit.export", {"format": "html", "id": "20261130T07"}, "auditExport"),
+        ("audit.verify", {}, "document"),
+        ("audit.show", {"id": "nope"}, "document"),
+    ],
+)
+def test_what_the_audit_tasks_print_stands_in_the_schema(
+    project: Path, capsys: pytest.CaptureFixture[str], action: str, given: dict[str, Any], definition: str
+) -> None:
+    auditing.run(action, directory=project, json=True, **given)
+    document = json.loads(capsys.readouterr().out)
+    assert jsonschemas.problems(document, definition) == []
+    assert jsonschemas.problems(document) == []
+
+
 def test_a_browser_is_opened_on_the_page(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
