@@ -19,8 +19,9 @@ def relay(address: str, port: int, delay_s: float) -> Iterator[int]:
     loop = asyncio.new_event_loop()
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        far_reader, far_writer = await asyncio.open_connection(address, port)
-        await asyncio.gather(_pass_on(reader, far_writer, delay_s), _pass_on(far_reader, writer, delay_s))
+        with contextlib.suppress(OSError, asyncio.CancelledError):
+            far_reader, far_writer = await asyncio.open_connection(address, port)
+            await asyncio.gather(_pass_on(reader, far_writer, delay_s), _pass_on(far_reader, writer, delay_s))
 
     server = loop.run_until_complete(asyncio.start_server(accept, "127.0.0.1", 0))
     thread = threading.Thread(target=loop.run_forever, daemon=True)

@@ -13,10 +13,7 @@ import base64
 import contextlib
 import dataclasses
 import hashlib
-import heapq
 import http.server
-import itertools
-import socket
 import statistics
 import sys
 import tempfile
@@ -28,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import fabric
 import paramiko
 
+from benchmarks.relay import relay
 from runbook import bundle, ssh
 from runbook.tunnel import Tunnel
 from tests import sshd
@@ -41,56 +39,6 @@ if TYPE_CHECKING:
     from runbook.ssh.link import Link
 
 Steps = dict[str, float]
-
-
-@contextlib.contextmanager
-def relay(port: int, delay_s: float) -> Iterator[int]:
-    """A port that passes on to `port`, every chunk `delay_s` later."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        threading.Thread(target=_accept, args=(listener, port, delay_s), daemon=True).start()
-        yield int(listener.getsockname()[1])
-
-
-def _accept(listener: socket.socket, port: int, delay_s: float) -> None:
-    with contextlib.suppress(OSError):
-        while True:
-            near, _ = listener.accept()
-            far = socket.create_connection(("127.0.0.1", port))
-            for one in (near, far):
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            for pair in ((near, far), (far, near)):
-                threading.Thread(target=_pass_on, args=(*pair, delay_s), daemon=True).start()
-
-
-def _pass_on(source: socket.socket, target: socket.socket, delay_s: float) -> None:
-    """Read without waiting, write each chunk when it is due: delay without a limit on the rate."""
-    due: list[tuple[float, int, bytes]] = []
-    arrived = threading.Condition()
-    numbers = itertools.count()
-
-    def write() -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                with arrived:
-                    arrived.wait_for(lambda: bool(due))
-                    at, _, chunk = heapq.heappop(due)
-                time.sleep(max(0.0, at - time.monotonic()))
-                if not chunk:
-                    return target.shutdown(socket.SHUT_WR)
-                target.sendall(chunk)
-
-    threading.Thread(target=write, daemon=True).start()
-    chunk = b"?"
-    while chunk:
-        try:
-            chunk = source.recv(65536)
-        except OSError:
-            chunk = b""
-        with arrived:
-            heapq.heappush(due, (time.monotonic() + delay_s, next(numbers), chunk))
-            arrived.notify()
 
 
 class Stopwatch:
@@ -193,7 +141,7 @@ def measure(repeats: int, round_trip_s: float) -> str:
     with (
         tempfile.TemporaryDirectory() as name,
         sshd.serving(Path(name, "sshd")) as server,
-        relay(server.port, round_trip_s / 2) as port,
+        relay("127.0.0.1", server.port, round_trip_s / 2) as port,
         web() as url,
     ):
         root = Path(name)
