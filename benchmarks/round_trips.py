@@ -28,6 +28,7 @@ from runbook import app, ssh
 from runbook.events import Called, StepEnded, StepStarted
 from runbook.model import SshTarget
 from runbook.options import Options
+from runbook.request import Request
 from tests.system.controller import Controller
 from tests.system.service import laying
 
@@ -175,7 +176,7 @@ def deployed_anew(directory: Path, place: str) -> Heard:
 
 def acted(directory: Path, action: str, place: str) -> Heard:
     heard, said = Heard(), io.StringIO()
-    request = app.Request(
+    request = Request(
         action, (place,), Options(skip_validation=True), yes=True, json=True, directory=directory
     )
     with contextlib.redirect_stdout(said):

@@ -10,6 +10,7 @@ from runbook.errors import MissingOnHostError, RunbookError, UsageError
 from runbook.events import Run
 from runbook.model import SshTarget
 from runbook.places.names import PATTERNS
+from runbook.request import LAB, Request
 from runbook.story import Story
 from runbook.work import utc_now
 
@@ -26,7 +27,7 @@ _ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\]]+\]|[^:@\s]+)(?::
 _STATE_DIR = "/var/lib/runbook"
 
 
-def run(request: app.Request, *, target: SshTarget | None = None) -> int:
+def run(request: Request, *, target: SshTarget | None = None) -> int:
     """Write hosts/<name>.yml from what a host shows; returns the exit code. `target` stands in for the address."""
     view = app.view_of(request)
     told = Run(view.listeners())
@@ -46,12 +47,12 @@ def run(request: app.Request, *, target: SshTarget | None = None) -> int:
     return story.exit_code
 
 
-def _free_path(request: app.Request) -> Path:
+def _free_path(request: Request) -> Path:
     """Where the file will stand; raises UsageError unless it is one new name."""
     if len(request.hosts) != 1:
         raise UsageError("hosts.adopt wants one --host NAME, the name of the file it writes")
     name = request.hosts[0]
-    if not re.fullmatch(r"[A-Za-z0-9](?:[._-]?[A-Za-z0-9])*", name) or name in (app.LAB, "example"):
+    if not re.fullmatch(r"[A-Za-z0-9](?:[._-]?[A-Za-z0-9])*", name) or name in (LAB, "example"):
         raise UsageError(
             f"{name!r} is no name for a host file: letters, digits, dots and dashes, and not the lab's"
         )
@@ -70,7 +71,7 @@ def address(text: str) -> SshTarget:
     return SshTarget(found["host"].strip("[]"), user=found["user"], port=int(port) if port else None)
 
 
-def _text(request: app.Request, target: SshTarget, told: Run, view: View) -> str:
+def _text(request: Request, target: SshTarget, told: Run, view: View) -> str:
     ask = view.secret if view.interactive else None
     with told.step(f"connect {target.address}"):
         link = ssh.connect(target, accept_new=request.accept_new, ask=ask)

@@ -1,84 +1,30 @@
-"""Composition root: finds the host, opens the connection, attaches listeners, runs, returns an exit code."""
+"""Composition root: which hosts, what listens, one page each, the documents, the exit code."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
-import threading
 import traceback
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import bundle, inventory, pages, provenance, ssh, tunnel
-from runbook.calling import TellingWire
+from runbook import inventory, opening, pages
 from runbook.errors import RunbookError, UsageError
 from runbook.events import Ended, Run
 from runbook.interrupt import Interrupt
-from runbook.options import Options
+from runbook.request import LAB, Request
 from runbook.story import Story
 from runbook.view import View
-from runbook.work import Work, new_id, utc_now
+from runbook.work import new_id, utc_now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from runbook.events import Listener
-    from runbook.model import Host
-    from runbook.ssh import Mode
+    from runbook.work import Work
 
-LAB = "lab"
-# What an action may do on the host (docs/architecture.md, "The wire").
-MODES: Mapping[str, Mode] = {
-    "plan": "reading",
-    "status": "reading",
-    "releases": "reading",
-    "logs": "reading",
-    "verify": "running",
-    "validate": "running",
-    "bench": "running",
-    "deploy": "writing",
-    "rollback": "writing",
-    "restart": "writing",
-}
-ASKING = ("deploy", "rollback", "restart")
 # When several hosts or reasons apply, the first of these wins (README, exit codes).
 EXIT_ORDER = (4, 1, 5, 3)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One command line. `settings` maps flag names to the value of --set, None for --unset.
-
-    `address` and `units` are those of hosts.adopt. `url`, `replay` and `load_options` are those of validate without a
-    host; the last are options of `python -m runbook.load repro` by their names there, without dashes. `save` is where the
-    result of a bench will stand, `output` where it will with every request.
-    """
-
-    action: str
-    hosts: tuple[str, ...] = ()
-    options: Options = field(default_factory=Options)
-    settings: Mapping[str, str | None] = field(default_factory=dict)
-    yes: bool = False
-    json: bool = False
-    verbose: bool = False
-    accept_new: bool = False
-    reason: str = ""
-    file: str | None = None
-    address: str | None = None
-    units: tuple[str, ...] = ()
-    url: str | None = None
-    replay: str | None = None
-    load_options: Mapping[str, str] = field(default_factory=dict)
-    save: Path | None = None
-    output: Path | None = None
-    directory: Path = field(default_factory=Path.cwd)
-
-    @property
-    def hosts_dir(self) -> Path:
-        return self.directory / "hosts"
 
 
 def run(request: Request, *, listeners: Sequence[Listener] = ()) -> int:
@@ -112,12 +58,6 @@ def _names(request: Request) -> tuple[str, ...]:
     raise UsageError(f"which host? --host NAME, or RUNBOOK_HOST; known hosts: {', '.join(known)}")
 
 
-def _require_answerable(request: Request, name: str, *, interactive: bool) -> None:
-    asks = request.action in ASKING and not request.options.dry_run and name != LAB
-    if asks and not request.yes and not interactive:
-        raise UsageError(f"{request.action} asks before it changes a host: without a terminal it needs --yes")
-
-
 def view_of(request: Request) -> View:
     return View(sys.stdout, silent=request.json, verbose=request.verbose)
 
@@ -127,7 +67,7 @@ def one(request: Request, name: str, view: View, listeners: Sequence[Listener] =
     interrupt = Interrupt()
 
     def page(told: Run, rollout_id: str) -> Story:
-        with interrupt.listening(), _work(request, name, told, rollout_id, interrupt, view) as work:
+        with interrupt.listening(), opening.work(request, name, told, rollout_id, interrupt, view) as work:
             story = pages.page(request.action)(work, request.options)
             _mirror(work, request, story)
             keep_bench(request, told, story)
@@ -153,107 +93,6 @@ def document_of(
     view.summary(document)
     told.tell(Ended(document))
     return document
-
-
-@contextlib.contextmanager
-def _work(
-    request: Request, name: str, told: Run, rollout_id: str, interrupt: Interrupt, view: View
-) -> Iterator[Work]:
-    declared = load_host(request, name, say=told.note)
-    host = _overridden(declared, request, say=told.note) if request.settings else declared
-    _require_answerable(request, name, interactive=view.interactive and not view.silent)
-    mode: Mode = "reading" if request.options.dry_run else MODES[request.action]
-    sign = _signature(request, host, mode)
-    if host.notify and mode != "reading":
-        _notify(host, request, told, rollout_id)
-    ask = view.secret if view.interactive else None
-    with contextlib.ExitStack() as stack:
-        with told.step(f"connect {host.ssh.address}"):
-            link = stack.enter_context(ssh.connect(host.ssh, accept_new=request.accept_new, ask=ask))
-            # Importing the page costs about as long as the host takes to start the helper: the two go side by side.
-            threading.Thread(target=pages.page, args=(request.action,), daemon=True).start()
-            wire = stack.enter_context(
-                link.open_wire(
-                    mode,
-                    python=host.python,
-                    become=host.become,
-                    payload=bundle.helper_payload,
-                    state=host.state,
-                    scope=host.scope,
-                )
-            )
-        yield Work(
-            host=host,
-            run=told,
-            wire=TellingWire(wire, told.tell),
-            tunnel=stack.enter_context(tunnel.Tunnel(link)),
-            rollout=rollout_id,
-            operator=provenance.operator(request.directory, link.fingerprint, audited=mode != "reading"),
-            tool=provenance.tool(request.directory) if mode != "reading" else {},
-            reason=request.reason,
-            sign=sign,
-            overrides=inventory.overriding(declared, request.settings),
-            api_key=_api_key(host),
-            confirm=_confirmed(request, name, view),
-            offer=view.ask,
-            checkpoint=interrupt.checkpoint,
-        )
-
-
-def _notify(host: Host, request: Request, told: Run, rollout_id: str) -> None:
-    """Tell the host's webhooks of this rollout, from now to its end."""
-    from runbook import notify
-
-    found = notify.receivers(host.notify, os.environ, told.note)
-    rollout = {"action": request.action, "host": host.name, "rollout": rollout_id}
-    told.listen(notify.Outbox(found, rollout, say=told.note))
-
-
-def _overridden(declared: Host, request: Request, *, say: Callable[[str], None]) -> Host:
-    """The host as --set and --unset want it; what the flag ledger remarks of these flags is said, and stops nothing."""
-    from runbook.verify import bookkeeping
-
-    host = inventory.overridden(declared, request.settings)
-    for finding in bookkeeping.of_flags(host, request.settings, utc_now().date()):
-        say(finding.message)
-    return host
-
-
-def _signature(request: Request, host: Host, mode: Mode) -> Callable[[bytes], str] | None:
-    """What signs the audit record; raises UsageError where a change would be told of less than the host's policy wants."""
-    if mode == "reading":
-        return None
-    from runbook.audit import policy
-
-    signer = policy.signer(os.environ)
-    if mode == "writing":
-        policy.require(host, request.action, request.reason, signed=signer is not None)
-    return signer.sign if signer else None
-
-
-def load_host(request: Request, name: str, *, say: Callable[[str], None]) -> Host:
-    """The host of a name as its file says; brings the lab up when it is asked for."""
-    variables = None
-    if name == LAB:
-        from runbook import lab
-
-        variables = {"lab": lab.up(request.directory / ".lab", say=say).variables()}
-    return inventory.load(name, hosts_dir=request.hosts_dir, variables=variables)
-
-
-def _api_key(host: Host) -> str | None:
-    if host.api_key_env is None:
-        return None
-    from runbook.load import apikey  # most hosts want none
-
-    try:
-        return apikey.read(host.api_key_env, os.environ)
-    except apikey.BadKey as error:
-        raise UsageError(f"{host.source}: api_key_env: {error}") from None
-
-
-def _confirmed(request: Request, name: str, view: View) -> Callable[[str], bool]:
-    return (lambda question: True) if request.yes or name == LAB else view.ask
 
 
 def _mirror(work: Work, request: Request, story: Story) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runbook import app, benchrequest, fleet, since
-from runbook.app import Request
 from runbook.errors import UsageError
 from runbook.options import Options
+from runbook.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

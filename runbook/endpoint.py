@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from runbook.load.arguments import Asked
     from runbook.load.progress import Say
     from runbook.load.results import SessionsResult
+    from runbook.request import Request
 
 # Options of `python -m runbook.load repro` that are said otherwise here, or mean nothing here.
 OWN = frozenset(("base-url", "jsonl", "replay"))
 
 
-def run(request: app.Request) -> int:
+def run(request: Request) -> int:
     """Validate a URL, or replay a file; returns the exit code."""
     view = app.view_of(request)
     told = Run(view.listeners())
@@ -36,7 +37,7 @@ def run(request: app.Request) -> int:
     return int(document["exit_code"])
 
 
-def validate(request: app.Request, told: Run, rollout: str) -> Story:
+def validate(request: Request, told: Run, rollout: str) -> Story:
     """Run agent sessions with known right answers against the server at a URL, from this process."""
     story = Story("validate", shown(request.url), rollout, told.steps, told.findings)
     asked = read(request.url or "", request.load_options, os.environ)
@@ -87,7 +88,7 @@ def measure(asked: Asked, say: Say) -> SessionsResult:
         raise MeasureError(f"the run broke off, nothing is concluded: {error}") from error
 
 
-def replay(request: app.Request, told: Run, rollout: str) -> Story:
+def replay(request: Request, told: Run, rollout: str) -> Story:
     """Judge the raw streams of a file by today's rules; asks nobody."""
     from runbook.load import replay as kept
 

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from runbook.load.bench.sweep import Say
     from runbook.model import Bench
     from runbook.options import Options
+    from runbook.request import Request
     from runbook.validations.bench import Judged
 
 
-def run(request: app.Request) -> int:
+def run(request: Request) -> int:
     """Bench a URL; returns the exit code."""
     view = app.view_of(request)
     told = Run(view.listeners())
@@ -36,7 +37,7 @@ def run(request: app.Request) -> int:
     return int(document["exit_code"])
 
 
-def page(request: app.Request, told: Run, rollout: str) -> Story:
+def page(request: Request, told: Run, rollout: str) -> Story:
     """Bench it, keep what is to be kept, and compare."""
     from runbook.load.bench.saved import requests
     from runbook.load.bench.sweep import announced

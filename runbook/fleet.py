@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from runbook import app, inventory
+from runbook.request import LAB, Request
 
 if TYPE_CHECKING:
     from typing import Any
@@ -14,15 +15,15 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
-def names(request: app.Request) -> tuple[str, ...]:
+def names(request: Request) -> tuple[str, ...]:
     """The hosts that `status` means when it names none; empty where it means one, which app finds by its own rules."""
     if request.action != "status" or request.hosts or os.environ.get("RUNBOOK_HOST"):
         return ()
-    known = tuple(name for name in inventory.known(request.hosts_dir) if name != app.LAB)
+    known = tuple(name for name in inventory.known(request.hosts_dir) if name != LAB)
     return known if len(known) > 1 else ()
 
 
-def status(request: app.Request, hosts: tuple[str, ...]) -> int:
+def status(request: Request, hosts: tuple[str, ...]) -> int:
     """Ask one after the other, all of them; returns the exit code of the worst (README, exit codes)."""
     from runbook import screens
 

@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import adopting, app, audit, edits, endpoint, endpointbench, inventory
+from runbook import adopting, app, audit, edits, endpoint, endpointbench, inventory, opening
 from runbook.errors import EditRefusedError, RunbookError, UsageError
 from runbook.events import Run
 from runbook.model import Change
 from runbook.plan import Plan
+from runbook.request import LAB, Request
 from runbook.story import Story
 from runbook.verify import bookkeeping
 from runbook.view import View
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def run(request: app.Request) -> int:
+def run(request: Request) -> int:
     """Run an action that needs no host; returns the exit code."""
     if request.file is not None:
         return preview(request)
@@ -37,10 +38,10 @@ def run(request: app.Request) -> int:
     return actions[request.action](request)
 
 
-def check_hosts(request: app.Request) -> int:
+def check_hosts(request: Request) -> int:
     """Check host files and their flag ledger; no host needs to be up. Without names, every file in hosts/ but the lab's."""
     view = app.view_of(request)
-    names = request.hosts or tuple(name for name in inventory.known(request.hosts_dir) if name != app.LAB)
+    names = request.hosts or tuple(name for name in inventory.known(request.hosts_dir) if name != LAB)
     documents = [_check_host(request, name, view) for name in names]
     app.finish(request, view, documents, ())
     if not names:
@@ -48,11 +49,11 @@ def check_hosts(request: app.Request) -> int:
     return app.exit_code([document["exit_code"] for document in documents])
 
 
-def _check_host(request: app.Request, name: str, view: View) -> dict[str, Any]:
+def _check_host(request: Request, name: str, view: View) -> dict[str, Any]:
     told = Run(view.listeners())
     story = Story("hosts.check", name, "", told.steps, told.findings)
     try:
-        host = app.load_host(request, name, say=told.note)
+        host = opening.load_host(request, name, say=told.note)
         remarks = bookkeeping.book(host, None, utc_now().date())
         told.find(*remarks)
         told.note(f"{len(host.flags)} flags are declared; the ledger has {len(remarks)} remarks")
@@ -63,7 +64,7 @@ def _check_host(request: app.Request, name: str, view: View) -> dict[str, Any]:
     return document
 
 
-def preview(request: app.Request) -> int:
+def preview(request: Request) -> int:
     """Show what --set and --unset would do to a local file; writes nothing, needs no host."""
     assert request.file is not None
     if request.hosts or not request.settings:
@@ -112,7 +113,7 @@ def _edited(kind: str, text: str, asked: Mapping[str, str | None]) -> str:
     return str(edits.named(kind).edit(text, set=alone, unset=[name for name in asked if name not in values]))
 
 
-def list_hosts(request: app.Request) -> int:
+def list_hosts(request: Request) -> int:
     """Name every host file; exit 0."""
     names = inventory.known(request.hosts_dir)
     if request.json:
@@ -136,7 +137,7 @@ def lab_up(directory: Path, *, reset: bool) -> int:
         view.say(str(error))
         return error.exit_code
     if reset:  # its chain begins anew, and nobody's history was lost
-        audit.forget(audit.directory(directory), app.LAB)
+        audit.forget(audit.directory(directory), LAB)
     view.say(f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on 127.0.0.1:{state.ports['router']}")
     return 0
 

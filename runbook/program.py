@@ -15,6 +15,7 @@ from invoke.parser.context import ParserContext
 from invoke.vendor.yaml import YAMLError
 
 from runbook import __version__, streams
+from runbook.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +48,7 @@ class RunbookProgram(Program):
             return Exit(why, code=USAGE)
         from runbook import app, errors
 
-        return Exit(code=app.refuse(app.Request(self.argv[1], json=True), errors.UsageError(why)))
+        return Exit(code=app.refuse(Request(self.argv[1], json=True), errors.UsageError(why)))
 
     def create_config(self) -> None:
         self.argv: list[str] = []

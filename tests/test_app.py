@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runbook import app, command_line
+from runbook import command_line, opening
+from runbook.request import Request
 from tests.building import host
 
 if TYPE_CHECKING:
@@ -30,12 +31,12 @@ def test_an_unknown_host_is_said_before_a_missing_yes(
 
 def test_the_ledger_remarks_a_misspelt_flag_of_the_command_line() -> None:
     said: list[str] = []
-    asked = app.Request("plan", settings={"SGLANG_OPT_USE_MULTI_STREAM_OVRLAP": "0"})
-    app._overridden(host(), asked, say=said.append)
+    asked = Request("plan", settings={"SGLANG_OPT_USE_MULTI_STREAM_OVRLAP": "0"})
+    opening._overridden(host(), asked, say=said.append)
     assert [text for text in said if "did you mean SGLANG_OPT_USE_MULTI_STREAM_OVERLAP?" in text]
 
 
 def test_the_ledger_says_nothing_of_flags_the_command_line_did_not_name() -> None:
     said: list[str] = []
-    app._overridden(host(), app.Request("plan", settings={"SGLANG_OPT_USE_TOPK_V2": None}), say=said.append)
+    opening._overridden(host(), Request("plan", settings={"SGLANG_OPT_USE_TOPK_V2": None}), say=said.append)
     assert not said

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from runbook import app
 from runbook.events import Run
+from runbook.request import Request
 from runbook.view import View
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def _defective(told: Run, rollout_id: str) -> Story:
 
 
 def document(directory: Path) -> dict[str, object]:
-    request = app.Request("plan", json=True, directory=directory)
+    request = Request("plan", json=True, directory=directory)
     return app.document_of(request, "gpu1", View(io.StringIO(), silent=True), Run(), _defective)
 
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook import command_line, endpoint
-from runbook.app import Request
 from runbook.errors import UsageError
+from runbook.request import Request
 from tests.faultserver.server import Behaviour, FaultServer
 
 if TYPE_CHECKING:

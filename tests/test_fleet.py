@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runbook import fleet
-from runbook.app import Request
+from runbook.request import Request
 
 if TYPE_CHECKING:
     from pathlib import Path

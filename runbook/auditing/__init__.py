@@ -8,6 +8,7 @@ from runbook import app
 from runbook.auditing import exporting, listing, reporting, showing, verifying
 from runbook.auditing.asked import asked
 from runbook.errors import RunbookError, UsageError
+from runbook.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,4 +35,4 @@ def run(action: str, **given: Any) -> int:
 
 
 def _refuse(action: str, error: RunbookError, given: Mapping[str, Any]) -> int:
-    return app.refuse(app.Request(action, json=given.get("json", False)), error)
+    return app.refuse(Request(action, json=given.get("json", False)), error)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runbook import audit, since
-from runbook.app import Request
 from runbook.errors import UsageError
+from runbook.request import Request
 from runbook.verdict import Outcome
 from runbook.work import utc_now
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runbook import app, audit, bundle, ssh
+from runbook import app, audit, bundle, opening, ssh
 from runbook.audit.mirroring import Mirrored, read_chain
 from runbook.events import Run
 from runbook.work import utc_now
@@ -30,7 +30,7 @@ class Fetched:
 
 def fetch(asked: Asked, name: str, told: Run, view: View) -> Fetched:
     """Connect to a host, read its audit, bring the mirror up to it. Raises `runbook.errors`, OSError."""
-    host = app.load_host(asked.request, name, say=told.note)
+    host = opening.load_host(asked.request, name, say=told.note)
     ask = view.secret if view.interactive else None
     with told.step(f"connect {host.ssh.address}"):
         link = ssh.connect(host.ssh, accept_new=asked.request.accept_new, ask=ask)

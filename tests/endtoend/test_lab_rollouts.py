@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from runbook import adopting, app, inventory, lab
+from runbook import adopting, inventory, lab
+from runbook.request import Request
 from tests.endtoend.story import Desk, reached
 
 pytestmark = pytest.mark.real
@@ -184,7 +185,7 @@ def test_a_live_host_is_adopted_into_a_file_that_loads_and_plans_nothing(
     assert state is not None
     variables = {"lab": state.variables()}
     target = inventory.load("lab", hosts_dir=before.directory / "hosts", variables=variables).ssh
-    request = app.Request("hosts.adopt", hosts=("gpu1",), json=True, directory=before.directory)
+    request = Request("hosts.adopt", hosts=("gpu1",), json=True, directory=before.directory)
     path = before.directory / "hosts" / "gpu1.yml"
     try:
         assert adopting.run(request, target=target) == 0

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from runbook import app
 from runbook.events import StepStarted
 from runbook.options import Options
+from runbook.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -144,7 +145,7 @@ def _operate(
     os.chdir(directory)
     os.environ.update(environ)
     _redirect(said)
-    request = app.Request(action, (host,), Options(**options), yes=True, json=True, directory=directory)
+    request = Request(action, (host,), Options(**options), yes=True, json=True, directory=directory)
     code = app.run(request, listeners=[_holding(held)] if held else [])
     sys.stdout.flush()
     sys.exit(code)

@@ -1,0 +1,146 @@
+"""From a host's name to a rollout at work on it: the host file, the login, the helper, the operator."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from runbook import bundle, inventory, pages, provenance, ssh, tunnel
+from runbook.calling import TellingWire
+from runbook.errors import UsageError
+from runbook.request import LAB
+from runbook.work import Work, utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from runbook.events import Run
+    from runbook.interrupt import Interrupt
+    from runbook.model import Host
+    from runbook.request import Request
+    from runbook.ssh import Mode
+    from runbook.view import View
+
+# What an action may do on the host (docs/architecture.md, "The wire").
+MODES: Mapping[str, Mode] = {
+    "plan": "reading",
+    "status": "reading",
+    "releases": "reading",
+    "logs": "reading",
+    "verify": "running",
+    "validate": "running",
+    "bench": "running",
+    "deploy": "writing",
+    "rollback": "writing",
+    "restart": "writing",
+}
+ASKING = ("deploy", "rollback", "restart")
+
+
+@contextlib.contextmanager
+def work(
+    request: Request, name: str, told: Run, rollout_id: str, interrupt: Interrupt, view: View
+) -> Iterator[Work]:
+    declared = load_host(request, name, say=told.note)
+    host = _overridden(declared, request, say=told.note) if request.settings else declared
+    _require_answerable(request, name, interactive=view.interactive and not view.silent)
+    mode: Mode = "reading" if request.options.dry_run else MODES[request.action]
+    sign = _signature(request, host, mode)
+    if host.notify and mode != "reading":
+        _notify(host, request, told, rollout_id)
+    ask = view.secret if view.interactive else None
+    with contextlib.ExitStack() as stack:
+        with told.step(f"connect {host.ssh.address}"):
+            link = stack.enter_context(ssh.connect(host.ssh, accept_new=request.accept_new, ask=ask))
+            # Importing the page costs about as long as the host takes to start the helper: the two go side by side.
+            threading.Thread(target=pages.page, args=(request.action,), daemon=True).start()
+            wire = stack.enter_context(
+                link.open_wire(
+                    mode,
+                    python=host.python,
+                    become=host.become,
+                    payload=bundle.helper_payload,
+                    state=host.state,
+                    scope=host.scope,
+                )
+            )
+        yield Work(
+            host=host,
+            run=told,
+            wire=TellingWire(wire, told.tell),
+            tunnel=stack.enter_context(tunnel.Tunnel(link)),
+            rollout=rollout_id,
+            operator=provenance.operator(request.directory, link.fingerprint, audited=mode != "reading"),
+            tool=provenance.tool(request.directory) if mode != "reading" else {},
+            reason=request.reason,
+            sign=sign,
+            overrides=inventory.overriding(declared, request.settings),
+            api_key=_api_key(host),
+            confirm=_confirmed(request, name, view),
+            offer=view.ask,
+            checkpoint=interrupt.checkpoint,
+        )
+
+
+def _notify(host: Host, request: Request, told: Run, rollout_id: str) -> None:
+    """Tell the host's webhooks of this rollout, from now to its end."""
+    from runbook import notify
+
+    found = notify.receivers(host.notify, os.environ, told.note)
+    rollout = {"action": request.action, "host": host.name, "rollout": rollout_id}
+    told.listen(notify.Outbox(found, rollout, say=told.note))
+
+
+def _overridden(declared: Host, request: Request, *, say: Callable[[str], None]) -> Host:
+    """The host as --set and --unset want it; what the flag ledger remarks of these flags is said, and stops nothing."""
+    from runbook.verify import bookkeeping
+
+    host = inventory.overridden(declared, request.settings)
+    for finding in bookkeeping.of_flags(host, request.settings, utc_now().date()):
+        say(finding.message)
+    return host
+
+
+def _signature(request: Request, host: Host, mode: Mode) -> Callable[[bytes], str] | None:
+    """What signs the audit record; raises UsageError where a change would be told of less than the host's policy wants."""
+    if mode == "reading":
+        return None
+    from runbook.audit import policy
+
+    signer = policy.signer(os.environ)
+    if mode == "writing":
+        policy.require(host, request.action, request.reason, signed=signer is not None)
+    return signer.sign if signer else None
+
+
+def load_host(request: Request, name: str, *, say: Callable[[str], None]) -> Host:
+    """The host of a name as its file says; brings the lab up when it is asked for."""
+    variables = None
+    if name == LAB:
+        from runbook import lab
+
+        variables = {"lab": lab.up(request.directory / ".lab", say=say).variables()}
+    return inventory.load(name, hosts_dir=request.hosts_dir, variables=variables)
+
+
+def _api_key(host: Host) -> str | None:
+    if host.api_key_env is None:
+        return None
+    from runbook.load import apikey  # most hosts want none
+
+    try:
+        return apikey.read(host.api_key_env, os.environ)
+    except apikey.BadKey as error:
+        raise UsageError(f"{host.source}: api_key_env: {error}") from None
+
+
+def _confirmed(request: Request, name: str, view: View) -> Callable[[str], bool]:
+    return (lambda question: True) if request.yes or name == LAB else view.ask
+
+
+def _require_answerable(request: Request, name: str, *, interactive: bool) -> None:
+    asks = request.action in ASKING and not request.options.dry_run and name != LAB
+    if asks and not request.yes and not interactive:
+        raise UsageError(f"{request.action} asks before it changes a host: without a terminal it needs --yes")
