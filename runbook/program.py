@@ -15,7 +15,6 @@ from invoke.parser.context import ParserContext
 from invoke.vendor.yaml import YAMLError
 
 from runbook import __version__, streams
-from runbook.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,6 +46,7 @@ class RunbookProgram(Program):
         if "--json" not in self.argv:
             return Exit(why, code=USAGE)
         from runbook import app, errors
+        from runbook.request import Request
 
         return Exit(code=app.refuse(Request(self.argv[1], json=True), errors.UsageError(why)))
 

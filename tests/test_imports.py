@@ -1,0 +1,53 @@
+"""What an action pays for before the host answers: nothing heavy is imported before it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ["rich", "httpx", "pydantic", "jinja2", "tenacity", "matplotlib", "asyncssh", "aiohttp", "scipy"]
+
+
+def loaded(imports: str) -> set[str]:
+    """The modules a fresh interpreter has after these imports."""
+    code = f"import {imports}, sys; print(*sys.modules)"
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+    )
+
+
+@pytest.mark.real
+def test_the_list_of_tasks_needs_no_room_of_ours() -> None:
+    rooms = {name for name in loaded("runbook.program, tasks") if name.startswith("runbook.")}
+    assert rooms == {"runbook.program", "runbook.streams"}
+
+
+@pytest.mark.real
+def test_a_plan_logs_in_before_it_knows_how_to_edit_or_judge() -> None:
+    modules = loaded("runbook.command_line, runbook.ssh.link")
+    assert not modules & set(HEAVY)
+    later = (
+        "edits",
+        "audit",
+        "ledger",
+        "lab",
+        "looking",
+        "rollout",
+        "stages",
+        "verify",
+        "validations",
+        "probes",
+    )
+    assert not [name for name in modules if name.startswith(tuple(f"runbook.{room}" for room in later))]
+
+
+@pytest.mark.real
+def test_a_plan_loads_nothing_that_only_a_deploy_needs() -> None:
+    modules = loaded("runbook.looking")
+    assert not modules & set(HEAVY)
+    others = ("audit", "ledger", "rollout", "verify", "validations", "probes", "stages.before", "tunnel")
+    assert not [name for name in modules if name.startswith(tuple(f"runbook.{room}" for room in others))]
