@@ -3,8 +3,8 @@
     python -m benchmarks.round_trips [--repeats 3] [--delay-ms 50]
 
 A real Debian host with sshd and systemd is reached straight, and over a relay that delays every byte by 50 ms each way. A
-step's round trips are its median time over the relay, less its median time without, divided by the relay's round trip:
-4.0 means that the step waited four times for the host. Beside them stand the helper's calls; those in one pair of brackets
+step's round trips are its shortest time over the relay, less its shortest without (other load only adds), divided by the
+relay's round trip: 4.0 means that the step waited four times for the host. Beside them stand the helper's calls; those in one pair of brackets
 went in one request. Preflight's three HTTP requests through the tunnel (health, health, chat) wait besides.
 The rollback is a process of its own, timed from its start (Enter) until the old bytes can be read on the host's disk.
 """
@@ -75,7 +75,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Trips:
-    """Steps near and far: median seconds near, and round trips."""
+    """Steps near and far: the shortest seconds of each, and round trips."""
 
     near: Steps
     far: Steps
@@ -154,12 +154,12 @@ def describe(host: TestHost, directory: Path, port: int) -> dict[str, SshTarget]
 def pairs(run: Callable[[str], Heard], repeats: int, round_trip_s: float) -> Trips:
     """Near and far in turn; the first pair loads modules and is thrown away."""
     runs = [(run("near"), run("far")) for _ in range(repeats + 1)][1:]
-    near, far = medians([one for one, _ in runs]), medians([two for _, two in runs])
+    near, far = shortest([one for one, _ in runs]), shortest([two for _, two in runs])
     return Trips(near, far, round_trip_s, runs[-1][0].requests)
 
 
-def medians(runs: Sequence[Heard]) -> Steps:
-    return {step: statistics.median(run.steps[step] for run in runs) for step in runs[0].steps}
+def shortest(runs: Sequence[Heard]) -> Steps:
+    return {step: min(run.steps[step] for run in runs) for step in runs[0].steps}
 
 
 def logged_in(target: SshTarget) -> Heard:
