@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import app
-from runbook.errors import InterruptedByOperator, LoadRefusedError, MeasureError, UsageError
+from runbook import app, loadhere
+from runbook.errors import UsageError
 from runbook.events import Run
 from runbook.story import Story
 from runbook.verify import loading
@@ -72,20 +71,10 @@ def read(url: str, options: Mapping[str, str], environ: Mapping[str, str]) -> As
 
 
 def measure(asked: Asked, say: Say) -> SessionsResult:
-    """Load the server. Raises LoadRefusedError or MeasureError, one line, where nothing could be loaded."""
-    from runbook.load.crew import ClientDiedError
-    from runbook.load.preflight import PreflightFailed
+    """Load the server; raises as `loadhere.run`."""
     from runbook.load.run import run_validation
 
-    try:
-        return asyncio.run(run_validation(asked, say))
-    except PreflightFailed as refused:
-        kind = LoadRefusedError if refused.exit_code == LoadRefusedError.exit_code else MeasureError
-        raise kind(str(refused)) from refused
-    except KeyboardInterrupt as stop:
-        raise InterruptedByOperator("stopped by the operator, nothing is concluded") from stop
-    except (ClientDiedError, OSError) as error:
-        raise MeasureError(f"the run broke off, nothing is concluded: {error}") from error
+    return loadhere.run(run_validation(asked, say), "run")
 
 
 def replay(request: Request, told: Run, rollout: str) -> Story:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from runbook import app
-from runbook.errors import LoadRefusedError, MeasureError, RunbookError, UsageError
+from runbook import app, loadhere
+from runbook.errors import RunbookError, UsageError
 from runbook.events import Run
 from runbook.story import Story
 from runbook.validations import bench
@@ -101,17 +100,10 @@ def _require_like(options: Options, current: Mapping[str, Any]) -> None:
 
 
 def measure(settings: Settings, say: Say) -> Measured:
-    """Load the server from this process. Raises LoadRefusedError or MeasureError, one line, where nothing could be loaded."""
-    from runbook.load.bench.preflight import PreflightFailed
+    """Load the server; raises as `loadhere.run`."""
     from runbook.load.bench.sweep import run_bench
 
-    try:
-        return asyncio.run(run_bench(settings, say))
-    except PreflightFailed as refused:
-        kind = LoadRefusedError if refused.exit_code == LoadRefusedError.exit_code else MeasureError
-        raise kind(str(refused)) from refused
-    except OSError as error:
-        raise MeasureError(f"the bench broke off, nothing is concluded: {error}") from error
+    return loadhere.run(run_bench(settings, say), "bench")
 
 
 def _teller(told: Run, step: Step) -> Say:

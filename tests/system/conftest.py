@@ -13,6 +13,7 @@ from tests.system.boot import base
 from tests.system.boot.commands import ProgramFailed
 from tests.system.hosts import TestHost, fleet
 from tests.system.operators import Operator
+from tests.system.service import laying
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,3 +71,11 @@ def operators(tmp_path: Path) -> Operator:
 def operators_elsewhere(tmp_path: Path) -> Operator:
     """Another operator, at another laptop."""
     return Operator(tmp_path / "elsewhere")
+
+
+@pytest.fixture
+def operator(operators: Operator, host: TestHost) -> Operator:
+    """An operator whose host is in the state before the fix."""
+    laying.lay(host)
+    operators.describe("gpu1", laying.host_file(host))
+    return operators

@@ -40,13 +40,6 @@ def python(host: TestHost, program: str, path: str) -> str:
     return host.run(["python3", "-I", "-S", "-c", program, path])
 
 
-@pytest.fixture
-def operator(operators: Operator, host: TestHost) -> Operator:
-    laying.lay(host)
-    operators.describe("gpu1", laying.host_file(host))
-    return operators
-
-
 def test_acl_attributes_owner_and_mode_come_through_a_deploy_and_a_rollback(
     operator: Operator, host: TestHost
 ) -> None:

@@ -23,13 +23,6 @@ NOISE = "echo 'Welcome to gpu1!'; printf '\\000\\377\\n\\t'; echo 'update availa
 
 
 @pytest.fixture
-def operator(operators: Operator, host: TestHost) -> Operator:
-    laying.lay(host)
-    operators.describe("gpu1", laying.host_file(host))
-    return operators
-
-
-@pytest.fixture
 def noisy(host: TestHost) -> Iterator[None]:
     """Every login says more than it was asked, before and after a password would be."""
     kept = host.read("/root/.bashrc")

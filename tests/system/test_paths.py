@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.system
 
 
-@pytest.fixture
-def operator(operators: Operator, host: TestHost) -> Operator:
-    """An operator whose host is in the state before the fix."""
-    laying.lay(host)
-    operators.describe("gpu1", laying.host_file(host))
-    return operators
-
-
 def test_a_plan_shows_the_edits_and_the_restarts_and_changes_nothing(
     operator: Operator, host: TestHost
 ) -> None:

@@ -34,13 +34,6 @@ esac
 """
 
 
-@pytest.fixture
-def operator(operators: Operator, host: TestHost) -> Operator:
-    laying.lay(host)
-    operators.describe("gpu1", laying.host_file(host))
-    return operators
-
-
 def properties(host: TestHost) -> dict[str, str]:
     shown = host.run(
         ["systemctl", "show", "--property=LoadState,ActiveState,SubState,Result,NRestarts", DECODE]

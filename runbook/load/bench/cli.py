@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from runbook.load.bench.comparison import Comparison, compare
 from runbook.load.bench.fingerprint import FingerprintMismatch
 from runbook.load.bench.options import BadArguments, add_arguments, settings_of
-from runbook.load.bench.preflight import PreflightFailed
 from runbook.load.bench.result import ResultError
 from runbook.load.bench.saved import load_result, requests, save
 from runbook.load.bench.sweep import run_bench
 from runbook.load.bench.table import comparison_lines, result_lines
 from runbook.load.outcome import Outcome, worst
+from runbook.load.preflight import PreflightFailed
 
 if TYPE_CHECKING:
     import argparse

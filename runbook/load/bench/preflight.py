@@ -9,6 +9,7 @@ from runbook.load.bench.parse import record, shown
 from runbook.load.bench.request import RawStream
 from runbook.load.bench.senders import sending
 from runbook.load.bench.server import served_models
+from runbook.load.preflight import PreflightFailed
 
 if TYPE_CHECKING:
     import httpx
@@ -19,14 +20,6 @@ if TYPE_CHECKING:
 _DEADLINE_S = 60.0
 _REFUSED = ("http 400", "http 422")
 _BUSY = ("http 408", "http 429")
-
-
-class PreflightFailed(Exception):
-    """The endpoint cannot be benched; one line. `exit_code` 2: ask differently; 3: nobody answered."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        self.exit_code = exit_code
-        super().__init__(message)
 
 
 async def preflight(client: httpx.AsyncClient, settings: Settings) -> Settings:
