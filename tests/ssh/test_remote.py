@@ -335,7 +335,7 @@ def test_a_shell_that_hangs_is_given_up(
 ) -> None:
     from runbook.ssh.start import Start
 
-    with forced(tmp_path / "hang", "echo waiting for the network home; sleep 600\n") as link:
+    with forced(tmp_path / "hang", "echo waiting for the network home; sleep 20\n") as link:
         start = Start(link.route.host, link.transport, "python3", payload, 3.0, None)
         with pytest.raises(
             UnreachableError, match=r"did not start within 3 s\n  waiting for the network home"
