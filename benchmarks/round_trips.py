@@ -4,8 +4,9 @@
 
 A real Debian host with sshd and systemd is reached straight, and over a relay that delays every byte by 50 ms each way. A
 step's round trips are its shortest time over the relay, less its shortest without (other load only adds), divided by the
-relay's round trip: 4.0 means that the step waited four times for the host. Beside them stand the helper's calls; those in one pair of brackets
-went in one request. Preflight's three HTTP requests through the tunnel (health, health, chat) wait besides.
+relay's round trip: 4.0 means that the step waited four times for the host. Beside them stand the helper's calls; those in
+one pair of brackets went in one request. Preflight's three HTTP requests through the tunnel (health, health, chat) wait
+besides.
 The rollback is a process of its own, timed from its start (Enter) until the old bytes can be read on the host's disk.
 """
 
