@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runbook.edits.shell.commands import past_builtin
 from runbook.edits.shell.traversal import BACKGROUND, SUBSHELL
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _COMMANDS = _WORDS | {
     "sudo",
 }
 _EXPANSIONS = re.compile(r"(?:\$\w+|\$\{.*\}|\$\(.*\)|`.*`|\$[@*#?!$-])+", re.DOTALL)
+_SWITCH = re.compile(r"(?<![\w./-])(?:set|shopt|alias)(?![\w./-])")
 _ASSIGNS = ("assign", "append", "touch")
 # Assignments that fail by themselves, and let their line go on
 _DECLARED = (
@@ -89,6 +91,7 @@ def _of_command(command: Command, posix: bool) -> Iterator[Obscurity]:
     if vanishing and len(vanishing) < len(texts) and texts[len(vanishing)] in _COMMANDS:
         what = f"{vanishing[0].raw} may be empty, and {texts[len(vanishing)]} the command"
         yield Obscurity(line, f"{what}; write the command out")
+    texts = texts[past_builtin(command.words) :]
     if texts[0] in ("set", "shopt"):
         yield from _of_switch(command, line)
     if texts[0] == "shopt" and "expand_aliases" in texts and "-u" not in texts:
@@ -99,8 +102,16 @@ def _of_command(command: Command, posix: bool) -> Iterator[Obscurity]:
         yield Obscurity(
             line, "sh expands this alias, so that its words may mean others; write a function instead"
         )
-    if texts[0] == "eval" and any(word.text is None for word in command.words):
+    if texts[0] == "eval":
+        yield from _of_eval(command, line)
+
+
+def _of_eval(command: Command, line: int) -> Iterator[Obscurity]:
+    if any(word.text is None for word in command.words):
         yield Obscurity(line, "eval runs text that only a run knows", fatal=False)
+    switch = next((found[0] for word in command.words if (found := _SWITCH.search(word.raw))), None)
+    if switch:
+        yield Obscurity(line, f"eval runs {switch}, which may change what assignments are; write it out")
 
 
 def _may_vanish(word: Word) -> bool:
@@ -110,7 +121,8 @@ def _may_vanish(word: Word) -> bool:
 
 def _of_switch(command: Command, line: int) -> Iterator[Obscurity]:
     """Options of the shell that change what assignments are, and those that may or may not be switched on."""
-    words = list(itertools.takewhile(lambda word: word.text != "--", command.words))
+    given = command.words[past_builtin(command.words) :]
+    words = list(itertools.takewhile(lambda word: word.text != "--", given))
     texts = [word.text or "" for word in words]
     if texts[0] == "shopt" and not any(re.match(r"-[a-z]*o", text) for text in texts):
         return

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell import sites as sites_of
-from runbook.edits.shell.commands import of_words
+from runbook.edits.shell.commands import of_words, past_builtin
 from runbook.edits.shell.traversal import BACKGROUND, FUNCTION, SUBSHELL, simple_commands
 from runbook.edits.shell.words import end, line, raw, span, start, words
 
@@ -209,7 +209,7 @@ def _options(commands: Sequence[Command]) -> Options:
     """What the `set` commands of a statement switch."""
     switched: dict[str, bool] = {}
     for command in commands:
-        texts = [word.text or "" for word in command.words]
+        texts = [word.text or "" for word in command.words[past_builtin(command.words) :]]
         if texts[0] == "set" and not command.where.startswith((*HIDDEN, FUNCTION)):
             switched |= _switched(texts)
     return Options(switched.get("allexport"), switched.get("nounset"))
@@ -219,10 +219,10 @@ def _switched(texts: Sequence[str]) -> dict[str, bool]:
     names = {"a": "allexport", "u": "nounset"}
     found: dict[str, bool] = {}
     for before, text in itertools.pairwise(texts):
-        if text == "--":
-            break
-        if text[:1] in ("-", "+"):
+        if re.fullmatch(r"[-+][A-Za-z]+", text):
             found |= {names[letter]: text[0] == "-" for letter in text[1:] if letter in names}
-        elif before[:1] in ("-", "+") and before.endswith("o"):
+        elif before[:1] in ("-", "+") and "o" in before:
             found[text] = before[0] == "-"
+        else:
+            break  # what follows are the script's arguments
     return found
