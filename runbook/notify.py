@@ -33,6 +33,8 @@ PAUSES_S = (0.5, 2.0)
 # At the end of a rollout notices under way are waited for so long, and then given up.
 DEADLINE_S = 10.0
 SCHEMA = 1
+# Chats that take Slack's JSON, Mattermost and Discord among them, read `@all` and `@everyone` in a plain text too.
+NO_MENTION = "@\u200b"
 # Who changes the host has begun when the host's lock is taken; the others tell of their end alone.
 _BEGINS = "lock"
 _CHANGING = ("deploy", "rollback", "restart")
@@ -56,6 +58,13 @@ class Receiver:
         """How messages name it: by its host alone, since the path of a webhook is its secret."""
         return urlsplit(self.url).hostname or "a receiver"
 
+    def trouble(self, error: Exception) -> str:
+        """What went wrong, without the URL: an error may quote any part of it."""
+        if isinstance(error, ValueError | http.client.InvalidURL):
+            return "its URL cannot be posted to"
+        reason = getattr(error, "reason", error)  # a URLError wraps what went wrong
+        return one_line(str(reason) or type(reason).__name__, 120)
+
 
 def receivers(
     notices: Sequence[Notice], environ: Mapping[str, str], say: Callable[[str], None]
@@ -63,12 +72,22 @@ def receivers(
     """Those of a host file whose URL is known here; says which variable is not set."""
     found = []
     for notice in notices:
-        url = notice.url or environ.get(notice.url_env or "", "")
-        if urlsplit(url).scheme in ("http", "https"):
+        url = (
+            notice.url or environ.get(notice.url_env or "", "").strip()
+        )  # read from a file, it ends its line
+        if _is_web(url):
             found.append(Receiver(url, frozenset(notice.on)))
         else:
             say(f"nobody is notified: {notice.url_env} holds no URL here")
     return found
+
+
+def _is_web(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def moments(document: Mapping[str, Any]) -> frozenset[str]:
@@ -94,7 +113,8 @@ def text(document: Mapping[str, Any], moment: str) -> str:
         why = _why(document)
         said += f"{back} (exit {document['exit_code']}){f': {why}' if why else ''}"
     line = one_line(f"{said}, rollout {document['rollout']}", 600)
-    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    spelled = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return spelled.replace("@", NO_MENTION)
 
 
 def _why(document: Mapping[str, Any]) -> str:
@@ -194,8 +214,7 @@ class Outbox:
                 if error.code < 500 and error.code != http.HTTPStatus.TOO_MANY_REQUESTS:
                     return trouble
             except (OSError, http.client.HTTPException, ValueError) as error:
-                reason = getattr(error, "reason", error)  # a URLError wraps what went wrong
-                trouble = one_line(str(reason) or type(reason).__name__, 120)
+                trouble = receiver.trouble(error)
             else:
                 return None
         return f"{trouble} ({ATTEMPTS} tries)"

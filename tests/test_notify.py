@@ -112,6 +112,9 @@ def test_a_notice_says_what_happened_and_can_ping_nobody() -> None:
     assert text.startswith("deploy gpu1 failed (exit 1): &lt;!channel&gt; &amp; &lt;http://x|click&gt;")
     assert "\x1b" not in text
     assert inbox.bodies[-1]["runbook"]["exit_code"] == 1
+    told(inbox, FAILED | {"error": "@channel @everyone ann@example.net"})
+    assert "@c" not in inbox.bodies[-1]["text"]
+    assert "@e" not in inbox.bodies[-1]["text"]
 
 
 def answer(code: int) -> urllib.error.HTTPError:
@@ -155,6 +158,30 @@ def test_a_variable_that_is_not_set_is_said_and_notifies_nobody() -> None:
     )
     assert [one.label for one in found] == ["a.example.net", "ci.example.net"]
     assert said == ["nobody is notified: OTHER holds no URL here"]
+
+
+@pytest.mark.parametrize("url", ["https://[hook/secret", "https:///secret", "hook.example.net/secret", "\n"])
+def test_what_is_no_url_notifies_nobody_and_is_not_shown(url: str) -> None:
+    said: list[str] = []
+    assert notify.receivers([Notice(("failed",), url_env="HOOK")], {"HOOK": url}, said.append) == []
+    assert said == ["nobody is notified: HOOK holds no URL here"]
+
+
+def test_a_url_may_end_its_line() -> None:
+    (found,) = notify.receivers(
+        [Notice(("failed",), url_env="HOOK")], {"HOOK": " https://hook.example.net/x\n"}, print
+    )
+    assert found.url == "https://hook.example.net/x"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:9/se cret", "http://127.0.0.1:secret/x", "http://ann:secret@127.0.0.1/x", "http://127.0.0.1/\xe4secret"],
+)  # fmt: skip
+def test_a_url_that_cannot_be_posted_to_is_told_without_any_part_of_it(url: str) -> None:
+    said: list[str] = []
+    outbox(url, said)(Ended(document(action="verify")))
+    assert said == ["127.0.0.1 was not notified: its URL cannot be posted to (3 tries)"]
 
 
 # ------------------------------------------------------------------ the real path
