@@ -83,10 +83,19 @@ def _document(asked: Asked, records: int, text: str) -> dict[str, Any]:
 
 
 def write(path: Path, text: str) -> None:
-    """Replace the file whole: a reader never sees half a report."""
-    fresh = path.with_name(f".{path.name}.new")
+    """Replace the file whole: a reader never sees half a report. A device or a pipe is written to, and stays what it is."""
+    content = text.encode("utf-8", "replace")
     try:
-        fresh.write_text(text, encoding="utf-8", errors="replace")
-        fresh.replace(path)
+        whole = path.resolve()  # a link goes on pointing to its file
+        if whole.is_dir():
+            raise UsageError(f"{path} cannot be written: it is a directory")
+        if whole.exists() and not whole.is_file():
+            path.write_bytes(content)
+            return
+        fresh = whole.with_name(f".{whole.name}.new")
+        fresh.write_bytes(content)
+        fresh.replace(whole)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    except ValueError:
+        raise UsageError(f"{str(path)!r} cannot be written: it is no name of a file") from None

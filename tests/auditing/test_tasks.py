@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -21,9 +23,6 @@ from runbook.work import utc_now
 from tests import jsonschemas
 from tests.audit.chains import VARIED, ChainWire, chain_of, three
 from tests.building import host
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FAILED = {"schema": 1, "id": "20261130T090000-aaaa", "host": "gpu2", "action": "verify", "outcome": "fail", "exit_code": 1,
           "started": "2026-11-30T09:00:00.000+00:00", "operator": {"who": "bob@desk"}, "reason": "look\x1b[31m"}  # fmt: skip
@@ -221,6 +220,22 @@ def test_an_export_goes_to_a_file_whole(project: Path, capsys: pytest.CaptureFix
     assert [path.name for path in project.glob("*.new")] == []
 
 
+def test_an_export_leaves_a_link_a_link_and_a_pipe_a_pipe(project: Path) -> None:
+    aim, link, pipe = project / "aim", project / "link", project / "pipe"
+    link.symlink_to(aim)
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR)
+    try:
+        for output in (link, pipe):
+            assert run(project, "audit.export", host=["gpu1"], output=str(output)) == 0
+        assert os.read(reader, 1 << 16) == three()
+    finally:
+        os.close(reader)
+    assert link.is_symlink()
+    assert aim.read_bytes() == three()
+    assert pipe.is_fifo()
+
+
 def test_an_export_as_json_carries_the_text(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(project, "audit.export", host=["gpu1"], json=True)
     assert document(capsys)["text"].encode() == three()
@@ -233,6 +248,10 @@ def test_an_export_as_json_carries_the_text(project: Path, capsys: pytest.Captur
         ("audit.export", {"host": ["gpu3"]}, "nothing to export"),
         ("audit.export", {"format": "html"}, "name one with --id"),
         ("audit.export", {"output": "/nowhere/x"}, "/nowhere/x cannot be written"),
+        ("audit.export", {"output": "/"}, "/ cannot be written: it is a directory"),
+        ("audit.export", {"output": "."}, ". cannot be written: it is a directory"),
+        ("audit.export", {"output": "a\0b"}, "it is no name of a file"),
+        ("report", {"output": "..", "format": "html"}, ".. cannot be written: it is a directory"),
         ("audit.list", {"outcome": ["green"]}, "--outcome should be one of"),
         ("audit.list", {"since": "yesterday"}, "--since wants"),
         ("audit.list", {"host": ["../x"]}, "--host needs a name"),
