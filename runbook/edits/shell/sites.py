@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Act = Literal["assign", "append", "export", "unexport", "unset", "touch", "local"]
 DECLARATIONS = frozenset({"export", "declare", "typeset", "readonly", "local"})
+_SIGN = re.compile(rb"\+?=")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=)(.*)\Z", re.DOTALL)
 
 
@@ -216,6 +217,8 @@ def _assigned(
         )
     # mvdan/sh ends a `K+=` without a value one byte early, so that we could not take it out whole
     measured = bool(assign.get("Value")) or not assign.get("Append")
+    # and begins a value too early where a continuation stands before the `=`
+    placed = _SIGN.match(source, end(name))
     return Site(
         name["Value"],
         act or ("append" if assign.get("Append") else "assign"),
@@ -223,7 +226,7 @@ def _assigned(
         where if plain else "an array",
         span(assign),
         (end(name), end(assign)),
-        None if act else literal(source, assign.get("Value"), expands=expands),
+        literal(source, assign.get("Value"), expands=expands) if placed and not act else None,
         exports=options.exports,
         owned=act is None and measured,
         fixed=options.readonly or options.transforms,
