@@ -112,6 +112,10 @@ def _settings(wanted: Sequence[str], absent: Sequence[str]) -> Mapping[str, str 
         name, equals, value = assignment.partition("=")
         if not name or not (equals or name.startswith("-")):
             raise UsageError(f"--set wants NAME=VALUE, found {assignment!r}")
+        if name.startswith("-") and equals and not value:
+            raise UsageError(
+                f"--set gives {name} no value; write --set={name} for an option that stands alone"
+            )
         if settings.setdefault(name, value) != value:
             raise UsageError(f"--set gives {name} two values")
     for name in absent:

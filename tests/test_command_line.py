@@ -40,3 +40,9 @@ def test_a_flag_set_to_two_values_is_refused_and_one_set_twice_alike_is_not() ->
     with pytest.raises(UsageError, match="--set gives A two values"):
         request("deploy", set_=["A=1", "A=2"])
     assert request("deploy", set_=["A=1", "A=1"]).settings == {"A": "1"}
+
+
+def test_an_empty_value_of_an_option_is_refused_since_it_is_not_the_option_alone() -> None:
+    with pytest.raises(UsageError, match="write --set=--x for an option that stands alone"):
+        request("plan", set_=["--x="])
+    assert request("plan", set_=["--x", "A="]).settings == {"--x": "", "A": ""}

@@ -47,7 +47,7 @@ def test_flags_and_launch_arguments_are_previewed_and_nothing_is_written(
 
 
 def test_what_holds_already_changes_nothing(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, document = previewed(file, capsys, set_=["K=0", "--x=1", "--y="], unset=["NEW", "--new"])
+    code, document = previewed(file, capsys, set_=["K=0", "--x=1", "--y"], unset=["NEW", "--new"])
     assert (code, changed(document)) == (0, [])
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell import launch as launches
-from runbook.edits.shell import options, parser
+from runbook.edits.shell import loose, options, parser
 from runbook.edits.shell.removal import lead
 from runbook.edits.shell.reparse import reparse
 from runbook.edits.shell.script import parse
@@ -25,8 +25,15 @@ if TYPE_CHECKING:
     from runbook.edits.shell.script import Script
     from runbook.edits.shell.words import Word
 
-_SWITCH = re.compile(r"--(?:disable|enable|enforce|no|skip|trust)[-_]")
 NOTHING: Mapping[str, str | None] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The launching command's words, without wrappers; at the positions `loose` only a run can tell what stands."""
+
+    words: tuple[Word, ...]
+    loose: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ def edit(text: str, *, set: Mapping[str, str | None] = NOTHING, unset: Collectio
     parser.refuse_foreign(source)
     script = parse(source)
     launch = _launch(script)
-    draft = _planned(launch, set, unset)
+    draft = _planned(_command(script, launch), set, unset)
     splices = _splices(source, launch, draft)
     if not splices:
         return text
@@ -64,15 +71,20 @@ def edit(text: str, *, set: Mapping[str, str | None] = NOTHING, unset: Collectio
 
 def read(text: str) -> tuple[Option, ...]:
     """The options of the launching command, in order. Raises EditRefusedError where there is no such command."""
-    words = command(text)
+    words = command(text).words
     return tuple(options.described(words, found) for found in options.places(words))
 
 
-def command(text: str) -> tuple[Word, ...]:
-    """The launching command's words, without wrappers. Raises EditRefusedError where there is no such command."""
+def command(text: str) -> Command:
+    """The launching command. Raises EditRefusedError where there is no such command."""
     source = parser.encode(text)
     parser.refuse_foreign(source)
-    return _launch(parse(source)).argv
+    script = parse(source)
+    return _command(script, _launch(script))
+
+
+def _command(script: Script, launch: Launch) -> Command:
+    return Command(launch.argv, loose.find(launch.argv, loose.texts(script)))
 
 
 def _refuse_names(wanted: Mapping[str, str | None], unwanted: Collection[str]) -> None:
@@ -120,22 +132,22 @@ def _refuse_indirect(script: Script, launch: Launch) -> None:
         )
 
 
-def _planned(launch: Launch, wanted: Mapping[str, str | None], unwanted: Collection[str]) -> _Draft:
+def _planned(command: Command, wanted: Mapping[str, str | None], unwanted: Collection[str]) -> _Draft:
     spelt: dict[int, str] = {}
     gone: set[int] = set()
     added: list[str] = []
     for name in (*unwanted, *wanted):
-        places = _places(launch.argv, name)
+        places = _places(command.words, name)
         if name in unwanted:
-            _refuse_hidden(launch, name, after=0)
-            _refuse_switches(launch.argv, name, places)
+            _refuse_hidden(command, name, after=0)
+            _refuse_switches(command.words, name, places)
             gone |= {at for place in places for at in place.span}
         elif not places:
-            _refuse_hidden(launch, name, after=0)
+            _refuse_hidden(command, name, after=0)
             added.append(_option(name, wanted[name]))
-        elif not _right(launch.argv, places[-1], wanted[name]):
-            _refuse_hidden(launch, name, after=places[-1].at)
-            spelt |= _spelling(launch.argv, places[-1], name, wanted[name])
+        elif not _right(command.words, places[-1], wanted[name]):
+            _refuse_hidden(command, name, after=places[-1].at)
+            spelt |= _spelling(command.words, places[-1], name, wanted[name])
             gone |= {at for place in places for at in place.span if at not in spelt}
     return _Draft(spelt, frozenset(gone), tuple(added))
 
@@ -149,12 +161,14 @@ def _right(words: Sequence[Word], place: Place, value: str | None) -> bool:
     return option.value == value and option.given == (value is not None)
 
 
-def _refuse_hidden(launch: Launch, name: str, *, after: int) -> None:
+def _refuse_hidden(command: Command, name: str, *, after: int) -> None:
     """Refuse where words after a position may hold the option too."""
-    hidden = [word for word in launch.argv[after + 1 :] if options.splits(word)]
+    hidden = [command.words[at] for at in command.loose if at > after]
     if hidden:
+        variable = re.fullmatch(r"\$\{?\w+\}?", hidden[0].raw) and not options.splits(hidden[0])
+        one = ", or quote it where it is one argument" if variable else ""
         raise EditRefusedError(
-            f"{hidden[0].raw} may hold {name} too, which only a run can tell; write the arguments out",
+            f"{hidden[0].raw} may hold {name} too, which only a run can tell; write the arguments out{one}",
             line=hidden[0].line,
         )
 
@@ -162,7 +176,7 @@ def _refuse_hidden(launch: Launch, name: str, *, after: int) -> None:
 def _refuse_switches(words: Sequence[Word], name: str, places: Sequence[Place]) -> None:
     """Refuse to take out what stands behind an option that by its name takes no value: it may be the model."""
     for place in places:
-        if place.values and _SWITCH.match(name):
+        if place.values and options.SWITCH.match(name):
             raise _unclear(words, place, name)
 
 

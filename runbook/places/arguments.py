@@ -44,17 +44,15 @@ NO_SCRIPT = Arguments(unknown="there is no script that can be read")
 def of_script(content: bytes) -> Arguments:
     """What a script's launch command is given, as far as its text tells."""
     try:
-        words = launch_args.command(content.decode("utf-8", "surrogateescape"))
+        command = launch_args.command(content.decode("utf-8", "surrogateescape"))
     except EditRefusedError as refused:
         return Arguments(unknown=str(refused))
     # A literal word is taken for its text, however it is quoted, as a process shows it.
-    plain = tuple(word if word.text is None else replace(word, raw=word.text) for word in words)
-    places = tuple(options.places(plain))
-    taken = {at for place in places for at in place.span}
-    loose = [word for at, word in enumerate(plain) if at not in taken and _may_be_options(word, at)]
-    if loose:
-        return Arguments(plain, unknown=f"only a run can tell what {loose[0].raw} stands for")
-    return _read(plain, places)
+    plain = tuple(word if word.text is None else replace(word, raw=word.text) for word in command.words)
+    if command.loose:
+        loose = plain[command.loose[0]]
+        return Arguments(plain, unknown=f"only a run can tell what {loose.raw} stands for")
+    return _read(plain, tuple(options.places(plain)))
 
 
 def of_process(launch: Arguments, processes: Processes) -> Arguments:
@@ -82,12 +80,6 @@ def shown(values: Values | None) -> str:
     if values is None:
         return "absent"
     return ", ".join(repr(one_line(value, 120)) for value in values) or "present"
-
-
-def _may_be_options(word: Word, at: int) -> bool:
-    """Whether a word that is no option's value may stand for options when the script runs."""
-    quoted = word.raw.startswith('"') and word.raw.endswith('"')
-    return at > 0 and word.text is None and (options.splits(word) or not quoted)
 
 
 def _read(words: tuple[Word, ...], places: Iterable[Place]) -> Arguments:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from runbook.edits.shell.words import Word
 
 NAME = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]*\Z")
+SWITCH = re.compile(r"--(?:disable|enable|enforce|no|skip|trust)[-_]")
 _SEVERAL = re.compile(r"[@*]|(?i:args|opts|options|flags|extra)")
 
 
