@@ -74,7 +74,7 @@ def test_a_diagnostic_gets_a_note_and_one_that_is_off_does_not() -> None:
 
 def test_a_host_that_serves_nothing_says_how_to_name_units() -> None:
     class Silent(FakeHost):
-        def _serving(self, **_: Any) -> dict[str, Any]:
+        def _serving(self, units: list[str], words: list[str]) -> dict[str, Any]:
             return {}
 
     with pytest.raises(MissingOnHostError, match="--unit"):

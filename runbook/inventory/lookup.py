@@ -23,7 +23,12 @@ def known(hosts_dir: Path) -> tuple[str, ...]:
 
 def stems(directory: Path) -> tuple[str, ...]:
     """Names of a directory's YAML files, without their ending, sorted."""
-    return tuple(sorted(path.stem for path in directory.glob("*.yml") if path.is_file()))
+    return tuple(sorted(path.stem for path in directory.glob("*.yml") if not _endless(path)))
+
+
+def _endless(path: Path) -> bool:
+    """A pipe or a device, which nobody need ever end: reading it would wait for ever."""
+    return path.is_fifo() or path.is_char_device()
 
 
 def load(name: str, *, hosts_dir: Path, variables: Mapping[str, Any] | None = None) -> Host:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_what_is_no_file_is_no_host(tmp_path: Path) -> None:
+def test_a_pipe_or_device_is_no_host(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yml")
-    (tmp_path / "directory.yml").mkdir()
+    (tmp_path / "device.yml").symlink_to("/dev/zero")
     assert lookup.known(tmp_path) == ()
