@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from runbook.onhost.audit import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,12 +75,8 @@ class Record:
 
 def parse(line: bytes) -> Record | None:
     """The record of a line, None where it is none."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    whole = isinstance(found, dict) and type(found.get("seq")) is int and isinstance(found.get("hash"), str)
-    return Record(found, line) if whole else None
+    found = record_of(line)
+    return None if found is None else Record(found, line)
 
 
 def records(path: Path) -> tuple[Record, ...]:

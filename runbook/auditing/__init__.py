@@ -30,6 +30,8 @@ def run(action: str, **given: Any) -> int:
         return _TASKS[action](asked(action, **given))
     except RunbookError as error:
         return _refuse(action, error, given)
+    except RecursionError:
+        return _refuse(action, UsageError("a record is nested too deeply to be told"), given)
     except OSError as error:
         return _refuse(action, UsageError(f"{error.filename}: {error.strerror}"), given)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import datetime
-import json
 from typing import TYPE_CHECKING, Any
 
 from runbook import argumenttable, flagtable, releases
 from runbook.errors import LinkLostError, RunbookError
+from runbook.onhost.audit import record_of
 from runbook.onhost.masking import mask
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def last_rollout(work: Work) -> dict[str, Any] | None:
         work.run.note(f"the last rollout is not known: {error}")
         return None
     for line in reversed(tail.split(b"\n")):
-        record = _parsed(line)
+        record = record_of(line)
         if record is not None:
             return _told(record)
     return None
@@ -111,14 +111,6 @@ def _tail(work: Work) -> bytes:
     return base64.b64decode(work.wire.call("audit_read", state=work.host.state, offset=offset)["b64"])
 
 
-def _parsed(line: bytes) -> Mapping[str, Any] | None:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None
-
-
 def _told(record: Mapping[str, Any]) -> dict[str, Any]:
     operator = record.get("operator")
     who = operator if isinstance(operator, dict) else {}
@@ -127,7 +119,7 @@ def _told(record: Mapping[str, Any]) -> dict[str, Any]:
         **texts,
         "exit_code": record.get("exit_code"),
         "seq": record.get("seq"),
-        "who": who.get("who") or (f"{who['user']}@{who.get('host')}" if who.get("user") else ""),
+        "who": str(who.get("who") or (f"{who['user']}@{who.get('host')}" if who.get("user") else "")),
         "reason": str(record.get("reason") or who.get("reason") or ""),
     }
 

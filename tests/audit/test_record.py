@@ -42,7 +42,7 @@ def test_a_record_of_any_content_can_be_read_and_told(document: dict[str, Any]) 
 @pytest.mark.parametrize(
     "line",
     [b"", b"garbage", b"[]", b"{}", b'{"seq":1}', b'{"seq":"1","hash":"a"}', b'{"seq":true,"hash":"a"}', b"\xff",
-     b"[" * 100_000],
+     b"[" * 100_000, *(b'{"seq":1,"hash":"a","n":%b}' % n for n in (b"NaN", b"-Infinity", b"1e999"))],
 )  # fmt: skip
 def test_what_is_no_record_is_none(line: bytes) -> None:
     assert parse(line) is None

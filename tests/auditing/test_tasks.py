@@ -6,8 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
@@ -23,6 +22,9 @@ from runbook.work import utc_now
 from tests import jsonschemas
 from tests.audit.chains import VARIED, ChainWire, chain_of, three
 from tests.building import host
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FAILED = {"schema": 1, "id": "20261130T090000-aaaa", "host": "gpu2", "action": "verify", "outcome": "fail", "exit_code": 1,
           "started": "2026-11-30T09:00:00.000+00:00", "operator": {"who": "bob@desk"}, "reason": "look\x1b[31m"}  # fmt: skip
@@ -302,6 +304,17 @@ def test_without_an_id_the_youngest_record_is_shown(
 ) -> None:
     assert run(project, "audit.show") == 0
     assert capsys.readouterr().out.startswith("verify gpu2: FAIL (exit 1)")
+
+
+@pytest.mark.parametrize("action", ["audit.list", "audit.show", "audit.export", "report"])
+def test_what_somebody_nested_beyond_reason_is_one_document_all_the_same(
+    project: Path, capsys: pytest.CaptureFixture[str], action: str
+) -> None:
+    for depth in range(900, 1000, 5):
+        line = b'{"error":%b,"hash":"a","host":"gpu9","seq":1}\n' % (b"[" * depth + b"]" * depth)
+        (directory(project) / "gpu9.jsonl").write_bytes(line)
+        assert run(project, action, host=["gpu9"], json=True, format="markdown") in (0, 2)
+        document(capsys)
 
 
 def test_a_mirror_that_cannot_be_read_is_one_message_and_exit_2(
