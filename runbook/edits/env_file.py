@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from runbook.edits.systemd.environment_file import Entry, entries
-from runbook.edits.systemd.requests import NAME, check, check_text, newline_of
+from runbook.edits.systemd.requests import NAME, check, check_text, encodes, newline_of
 from runbook.errors import EditRefusedError
 
 if TYPE_CHECKING:
@@ -55,9 +55,18 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
 
 
 def read(text: str) -> EnvironmentFile:
-    """What systemd takes from an environment file."""
+    """What systemd takes from an environment file.
+
+    Raises EditRefusedError for an entry that is no UTF-8, for which systemd drops the whole file.
+    """
     check_text(text)
     found = tuple(entries(text))
+    for entry in found:
+        if not encodes(entry.name + entry.value):
+            raise EditRefusedError(
+                "found bytes outside UTF-8, for which systemd drops the whole file; mend them first",
+                line=entry.line,
+            )
     valid = tuple(entry for entry in found if NAME.match(entry.name))
     ignored = tuple(entry for entry in found if not NAME.match(entry.name))
     return EnvironmentFile({entry.name: entry.value for entry in valid}, valid, ignored)

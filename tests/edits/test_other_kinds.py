@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from runbook import edits
 from runbook.edits import dropin, env_file, launch_args
-from runbook.errors import UsageError
+from runbook.errors import EditRefusedError, UsageError
 from tests.edits.tables import cases, holds
 
 _values = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
@@ -29,6 +29,20 @@ def test_an_environment_file_is_edited_as_its_case_says(case: dict[str, Any]) ->
 @pytest.mark.parametrize("case", cases("dropin"))
 def test_a_drop_in_is_edited_as_its_case_says(case: dict[str, Any]) -> None:
     holds(edits.named("dropin").edit, case)
+
+
+def test_a_line_outside_utf_8_says_nothing_as_systemd_skips_it() -> None:
+    text = b"[Service]\nEnvironment=K=\xe9 J=1\nEnvironment=A=1\n".decode("utf-8", "surrogateescape")
+    assert dropin.read(text).values == {"A": "1"}
+    assert dropin.edit(text, set={"K": "2"}) == f"{text}Environment=K=2\n"
+
+
+def test_an_environment_file_outside_utf_8_is_refused_but_for_its_comments() -> None:
+    comment = b"# caf\xe9\nK=1\n".decode("utf-8", "surrogateescape")
+    assert env_file.read(comment).values == {"K": "1"}
+    with pytest.raises(EditRefusedError, match="drops the whole file") as refused:
+        env_file.edit(comment.replace("K=1", "K=1\nJ=\udce9"), set={"K": "2"})
+    assert refused.value.line == 3
 
 
 @given(value=_values)

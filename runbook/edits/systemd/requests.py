@@ -21,7 +21,7 @@ def check(wanted: Mapping[str, str], unwanted: Collection[str]) -> None:
         if name in wanted and name in unwanted:
             raise EditRefusedError(f"{name} is both set and unset; ask for one of them")
     for name, value in wanted.items():
-        if "\0" in value or not _encodes(value):
+        if "\0" in value or not encodes(value):
             raise EditRefusedError(
                 f"the value of {name} is no UTF-8 text without NUL, and systemd would ignore it"
             )
@@ -39,7 +39,8 @@ def newline_of(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _encodes(value: str) -> bool:
+def encodes(value: str) -> bool:
+    """Whether a text can stand in a file of UTF-8."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:

@@ -6,11 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runbook.errors import EditRefusedError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _LINE = re.compile(r"[^\n\r]*(?:\r\n|\n|\r|\Z)")
 _BLANK = " \t\n\r"
+_BYTE_ORDER_MARK = "\ufeff"
+_NO_TEXT = re.compile("[\udc80-\udcff]")  # a byte outside UTF-8
 _ESCAPES = dict(zip("abfnrtv\\\"'s", "\a\b\f\n\r\t\v\\\"' ", strict=True))
 _ESCAPE = re.compile(
     r"\\(?:([abfnrtv\\\"'s])|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3}))"
@@ -51,18 +55,32 @@ class Section:
 
 
 def parse(text: str) -> tuple[tuple[Setting, ...], tuple[Section, ...]]:
-    """The settings and section headers of a unit file, in order."""
+    """The settings and section headers of a unit file, in order; systemd skips a line that is no UTF-8.
+
+    Raises EditRefusedError for a section header without its `]`, where systemd stops reading.
+    """
     settings: list[Setting] = []
     sections: list[Section] = []
     for chars, places, start, end in _logical_lines(text):
         line = chars.strip(_BLANK)
+        if _NO_TEXT.search(line):
+            continue
         if line.startswith("["):
+            _refuse_open(line, text, start)
             sections.append(Section(line.strip("[]"), end))
         elif "=" in line:
             section = sections[-1].name if sections else ""
             at = text.count("\n", 0, start) + 1
             settings.append(_setting(section, chars, places, at, start, end))
     return tuple(settings), tuple(sections)
+
+
+def _refuse_open(header: str, text: str, start: int) -> None:
+    if not header.endswith("]"):
+        raise EditRefusedError(
+            f"systemd stops reading at the section header {header}; close it with a ]",
+            line=text.count("\n", 0, start) + 1,
+        )
 
 
 def words(setting: Setting) -> tuple[tuple[Word, ...], bool]:
@@ -95,7 +113,7 @@ def _logical_lines(text: str) -> Iterator[tuple[str, list[int], int, int]]:
     chars, places, start = "", list[int](), 0
     for found in _LINE.finditer(text):
         line = found[0].rstrip("\r\n")
-        body = line.lstrip(_BLANK)
+        body = line.lstrip(_BLANK) if found.start() else line.removeprefix(_BYTE_ORDER_MARK).lstrip(_BLANK)
         if body.startswith(("#", ";")) or found.start() == len(text):
             continue
         if not places:
