@@ -10,12 +10,21 @@ if TYPE_CHECKING:
     from runbook.audit.record import Record
 
 _SHORT_HASH = 12
+_BELOW = "            "  # where the texts of the head begin
 
 
 def lines(record: Record) -> list[str]:
-    """All of it that a person reads; `--json` has the rest. Texts are as they were recorded: clean them before showing."""
+    """All of it that a person reads; `--json` has the rest. Texts are as they were recorded: clean them before showing.
+
+    A text of several lines goes on indented, so that no text passes for a line of ours.
+    """
     parts = (_head, _near_end, _machine, _done, _steps, _findings, _measured, _place)
-    return [line for part in parts for line in part(record)]
+    return [line for part in parts for said in part(record) for line in _indented(said)]
+
+
+def _indented(said: str) -> list[str]:
+    first, *more = said.splitlines() or [""]
+    return [first, *(f"{_BELOW}{line}" for line in more)]
 
 
 def _head(record: Record) -> Iterator[str]:

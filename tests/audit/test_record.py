@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from runbook import audit
 from runbook.audit import prose
-from runbook.audit.record import moment, parse, records_of
+from runbook.audit.record import Record, moment, parse, records_of
 from runbook.errors import UsageError
 from runbook.onhost.audit import canonical_line, linked, place
 from tests.audit.chains import VARIED, chain_of, record, three
@@ -37,6 +37,21 @@ def test_a_record_of_any_content_can_be_read_and_told(document: dict[str, Any]) 
     assert found.line + b"\n" == line
     assert isinstance(found.started, datetime.datetime | None)
     assert all(isinstance(text, str) for text in prose.lines(found))
+
+
+@pytest.mark.parametrize("key", ["id", "reason", "error", "release", "recorded_by"])
+@pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x85", "\u2028"])
+def test_no_text_of_a_record_passes_for_a_line_of_ours(key: str, end: str) -> None:
+    forged = f"x{end}record #9 {'a' * 64} continues {'b' * 12}, signed"
+    document = {
+        key: forged,
+        "seq": 1,
+        "hash": "c",
+        "findings": [{"message": forged}],
+        "steps": [{"name": forged}],
+    }
+    told = prose.lines(Record(document, b""))
+    assert [line for line in told if line.startswith("record #")] == ["record #1 c continues , not signed"]
 
 
 @pytest.mark.parametrize(
