@@ -53,8 +53,9 @@ def fetch(asked: Asked, name: str, told: Run, view: View) -> Fetched:
 
 def read(wire: Wire, host: Host, asked: Asked) -> Fetched:
     """The same, over a wire."""
-    chain = read_chain(wire, host.state)
+    # Before the chain: a record that another run appends meanwhile is one more, and not one that was cut off.
     told = wire.call("audit_heads", state=host.state)
+    chain = read_chain(wire, host.state)
     heads = tuple((int(seq), str(hash_)) for seq, hash_ in told["heads"])
     mirrored = audit.mirror(wire, host, asked.mirrors, utc_now())
     return Fetched(chain, heads, str(told["detail"]), mirrored)

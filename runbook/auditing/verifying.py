@@ -63,9 +63,10 @@ def _on_the_host(asked: Asked, name: str, told: Run, view: View) -> Iterator[Fin
 def _here(asked: Asked, name: str, told: Run, view: View) -> Iterator[Finding]:
     """The mirror by itself, against the head noted beside it."""
     path = audit.path_of(asked.request.directory, name)
+    noted = head(path)  # before the copy, which another run may prolong meanwhile
     content = path.read_bytes()
     yield checks.chain(content)
-    yield checks.note(content, head(path))
+    yield checks.note(content, noted)
     yield from _common(asked, name, content)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -91,6 +91,23 @@ def fetched(content: bytes, project: Path) -> list[Outcome]:
 def test_a_first_look_makes_the_copy_and_a_second_finds_them_equal(tmp_path: Path) -> None:
     assert fetched(three(), tmp_path) == [PASS]
     assert fetched(chain_of([record(4)], three()), tmp_path) == [PASS]
+
+
+class Busy(ChainWire):
+    """A host on which another run appends its record between any two questions."""
+
+    def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
+        answer = super().call(name, deadline_s=deadline_s, **args)
+        self.content = chain_of([record(len(self.content))], self.content)
+        self.heads = heads(self.content)
+        return answer
+
+
+def test_a_record_that_another_run_appends_meanwhile_is_no_cut_end(tmp_path: Path) -> None:
+    wire = Busy(three(), heads(three()))
+    found = read(wire, host(), asked("audit.verify", host=["gpu1"], directory=tmp_path))  # type: ignore[arg-type]
+    assert checks.chain(found.chain).outcome is PASS
+    assert checks.journal(found.chain, found.heads, found.silent, copied=None).outcome is PASS
 
 
 def test_a_replaced_history_fails_now_and_until_a_person_settles_it(tmp_path: Path) -> None:
