@@ -6,7 +6,9 @@ record's hash covers the signature. So root on the host can drop the end of a ch
 
 from __future__ import annotations
 
+import fnmatch
 import os
+import re
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 NAMESPACE = "runbook-audit"
 _SIGNATURE_S = 60.0  # a key on a token wants a touch
 _LAST_BYTES = 400
+_NAMESPACES = re.compile(rb'[\s,]namespaces="([^"]*)"', re.IGNORECASE)
 
 
 class SigningError(RunbookError):
@@ -74,13 +77,31 @@ def _checked(content: bytes, signature: Path, allowed: Path | None, at: Sequence
     if allowed is None:
         done = _keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(signature)], content)
         return Checked(problem="" if done.returncode == 0 else _words(done))
-    known = ["-s", str(signature), "-f", str(allowed)]
-    named = _keygen(["-Y", "find-principals", *known, *at], b"")
+    known = ["-s", str(signature), "-f"]
+    ours = signature.with_name("allowed")
+    ours.write_bytes(_for_us(allowed.read_bytes()))
+    named = _keygen(["-Y", "find-principals", *known, str(ours), *at], b"")
     principal = named.stdout.decode("utf-8", "replace").partition("\n")[0].partition(",")[0].strip()
     if named.returncode != 0 or not principal:
         return Checked(problem=f"signed by a key that {allowed} does not name for that day")
-    done = _keygen(["-Y", "verify", *known, "-I", principal, "-n", NAMESPACE, *at], content)
+    done = _keygen(["-Y", "verify", *known, str(allowed), "-I", principal, "-n", NAMESPACE, *at], content)
     return Checked(principal) if done.returncode == 0 else Checked(problem=_words(done))
+
+
+def _for_us(allowed: bytes) -> bytes:
+    """Without the lines for other purposes: find-principals names the first that has the key, whatever it is for."""
+    return b"\n".join(line for line in allowed.split(b"\n") if _is_for_us(line))
+
+
+def _is_for_us(line: bytes) -> bool:
+    found = _NAMESPACES.search(line)
+    patterns = found[1].decode("utf-8", "replace").split(",") if found else ["*"]
+    refused = any(_matches(pattern[1:]) for pattern in patterns if pattern.startswith("!"))
+    return not refused and any(map(_matches, patterns))
+
+
+def _matches(pattern: str) -> bool:
+    return fnmatch.fnmatchcase(NAMESPACE, pattern.replace("[", "[[]"))  # ssh_config(5) knows * and ? alone
 
 
 def _at(record: Record) -> list[str]:

@@ -97,6 +97,14 @@ def test_a_key_counts_for_the_days_it_was_allowed(tmp_path: Path, key: Path, end
     assert bool(check(signed(key, ended=ended), file).principal) is right
 
 
+@pytest.mark.parametrize("other", ["git", "file,email", "!runbook-audit,*"])
+def test_a_key_may_be_listed_for_another_purpose_first(tmp_path: Path, key: Path, other: str) -> None:
+    file = allow(tmp_path / "both", key, "git-ann", f'namespaces="{other}" ')
+    assert check(signed(key), file).problem
+    allow(file, key, "ann@example.net", 'valid-after="20250101",namespaces="git,runbook-*" ')
+    assert check(signed(key), file) == Checked("ann@example.net")
+
+
 def test_a_signature_for_another_purpose_is_none(tmp_path: Path, key: Path, allowed: Path) -> None:
     found = signed(key)
     words = ["ssh-keygen", "-Y", "sign", "-q", "-f", str(key), "-n", "file"]
