@@ -93,7 +93,7 @@ def _lines(count: int) -> int:
 def _pattern(text: str) -> str | None:
     try:
         re.compile(text)
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise UsageError(f"--grep {text!r} is no regular expression: {error}") from error
     return text or None
 

@@ -46,3 +46,9 @@ def test_an_empty_value_of_an_option_is_refused_since_it_is_not_the_option_alone
     with pytest.raises(UsageError, match="write --set=--x for an option that stands alone"):
         request("plan", set_=["--x="])
     assert request("plan", set_=["--x", "A="]).settings == {"--x": "", "A": ""}
+
+
+@pytest.mark.parametrize("grep", ["(", "(" * 5000, "a{99999999999}"])
+def test_a_pattern_that_is_none_is_refused_before_any_host_is_asked(grep: str) -> None:
+    with pytest.raises(UsageError, match="no regular expression"):
+        request("logs", grep=grep)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -156,6 +157,14 @@ def test_a_secret_a_server_logged_stays_on_the_host() -> None:
 def test_a_pattern_that_is_none_is_refused() -> None:
     with pytest.raises(Refusal, match="no regular expression"):
         journal.select("a", 1, "(")
+
+
+@pytest.mark.real
+def test_a_pattern_that_would_search_for_ever_is_given_up_and_the_next_is_not() -> None:
+    with pytest.raises(Refusal, match="still searching after"):
+        journal.select(f"{'a' * 60}!\n", 1, "(a+)+$", budget_s=0.05)
+    assert journal.select("a\n", 1, "(a+)+$") == "a"
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_a_long_journal_is_cut_at_its_beginning() -> None:
