@@ -57,7 +57,8 @@ def _mask_assigned(text: str) -> str:
         value = _ITS_VALUE.match(text, found.end())
         if value is not None:
             kept += [text[at : found.end()], _masked(value[0])]
-            at = value.end()
+            # Of `api_key='x', port=1` the comma is the list's; it says nothing where it is the secret's own.
+            at = value.end() - value[0].endswith(",")
     return "".join([*kept, text[at:]])
 
 
