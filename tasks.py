@@ -20,7 +20,7 @@ HELP = {
     "set": "NAME=VALUE: want this flag value for this run (repeat)",
     "unset": "NAME: want this flag absent for this run (repeat)",
     "dry-run": "show the plan and stop; writes nothing",
-    "yes": "do not ask; needed without a terminal",
+    "yes": "do not ask; needed without a terminal (the lab is never asked about)",
     "json": "one JSON document on stdout and nothing else",
     "reason": "why, for the audit",
     "skip-validation": "no validations and no bench (a release then stays unproven)",

@@ -19,8 +19,7 @@ def names(request: Request) -> tuple[str, ...]:
     """The hosts that `status` means when it names none; empty where it means one, which app finds by its own rules."""
     if request.action != "status" or request.hosts or os.environ.get("RUNBOOK_HOST"):
         return ()
-    known = tuple(name for name in inventory.known(request.hosts_dir) if name != LAB)
-    return known if len(known) > 1 else ()
+    return tuple(name for name in inventory.known(request.hosts_dir) if name != LAB)
 
 
 def status(request: Request, hosts: tuple[str, ...]) -> int:

@@ -138,7 +138,7 @@ def lab_up(directory: Path, *, reset: bool) -> int:
         return error.exit_code
     if reset:  # its chain begins anew, and nobody's history was lost
         audit.forget(audit.directory(directory), LAB)
-    view.say(f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on 127.0.0.1:{state.ports['router']}")
+    view.say(f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on http://127.0.0.1:{state.ports['router']}")
     return 0
 
 
@@ -160,6 +160,7 @@ def lab_status(directory: Path) -> int:
     view.say(
         "the lab is not up"
         if state is None
-        else f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, pid {state.pid}"
+        else f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on http://127.0.0.1:{state.ports['router']}, "
+        f"pid {state.pid}"
     )
     return 0 if state else 3

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from runbook import app
+from runbook import app, audit, inventory
 from runbook.auditing.fetching import fetch_asked
+from runbook.errors import UnknownHostError
 from runbook.text import one_line
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def run(asked: Asked) -> int:
     """List the records asked for; exit 0, also where there are none."""
     fetch_asked(asked)
     records = asked.records()
+    if not records:
+        _require_known(asked)
     if asked.request.json:
         rows = [row(record) for record in records]
         print(json.dumps({"schema": SCHEMA, "action": "audit.list", "records": rows}))  # noqa: T201
@@ -32,6 +35,14 @@ def run(asked: Asked) -> int:
     if not records:
         view.say("no audit record here matches; audit.verify --host NAME copies a host's")
     return 0
+
+
+def _require_known(asked: Asked) -> None:
+    """A name that is mistyped must not look like a host where nothing ever happened. Raises UnknownHostError."""
+    known = inventory.known(asked.request.hosts_dir)
+    for name in asked.request.hosts:
+        if name not in known and not audit.path_of(asked.request.directory, name).exists():
+            raise UnknownHostError(name, known)
 
 
 def row(record: Record) -> dict[str, Any]:

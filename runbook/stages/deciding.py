@@ -30,10 +30,10 @@ def judge(work: Work, story: Story) -> tuple[str, str]:
 def mark(work: Work, story: Story, verdict: str) -> None:
     """Write a deploy's verdict and results into its release.
 
-    A run that changed no file and measured nothing learned nothing: an earlier verdict and its figures stay.
+    A run that changed no file and concluded nothing learned nothing: an earlier verdict and its figures stay.
     """
-    if verdict == "unproven" and story.plan and not story.plan.changes and not story.measured.validations:
-        work.run.note(f"release {story.release} keeps its verdict: nothing was changed, nothing was measured")
+    if verdict == "unproven" and story.plan and not story.plan.changes and not _concluded(story):
+        work.run.note(f"release {story.release} keeps its verdict: no file was changed, nothing was concluded")
         return
     with work.run.step("verdict") as step:
         fields: dict[str, Any] = {"verdict": verdict, "validations": story.measured.validations}
@@ -41,6 +41,12 @@ def mark(work: Work, story: Story, verdict: str) -> None:
             fields["bench"] = story.measured.bench
         work.wire.call("release_update", state=work.host.state, id=story.release, fields=fields)
         step.detail = f"release {story.release} is {verdict}"
+
+
+def _concluded(story: Story) -> bool:
+    """Something was measured, and one of the answers was no."""
+    failed = any(finding.outcome is Outcome.FAIL for finding in story.findings)
+    return bool(story.measured.validations) and failed
 
 
 def may_return(work: Work, plan: Plan, parent: Release, *, serving: bool) -> bool:

@@ -323,3 +323,10 @@ def test_a_mirror_that_cannot_be_read_is_one_message_and_exit_2(
     (directory(project) / "gpu3.jsonl").mkdir()
     assert run(project, "audit.list", json=True) == 2
     assert "gpu3.jsonl: Is a directory" in document(capsys)["error"]
+
+
+def test_a_mistyped_host_is_no_host_where_nothing_happened(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(project, "audit.list", host=["gpu22"], json=True) == 2
+    assert "no host named 'gpu22'" in json.loads(capsys.readouterr().out)["error"]
