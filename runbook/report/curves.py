@@ -27,11 +27,15 @@ _STYLE: dict[str, Any] = {
     "text.color": _INK, "axes.edgecolor": _INK, "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK,
     "axes.spines.top": False, "axes.spines.right": False, "axes.facecolor": "none", "legend.frameon": False,
 }  # fmt: skip
+OTHERS = "others"
 INCHES = (4.4, 3.0)
 # Ways a session ends that are as it should be, and those that say nothing about the model's words.
 WELL = frozenset({"maxrounds", "done"})
 LOST = frozenset({"timeout", "cancelled", "infra", "http", "connect", "stalled"})
 MOST_LEVELS = 50
+MOST_ENDS = (
+    12  # as many as a legend has room for; a load generator knows some twenty, and a run sees few of them
+)
 
 
 def available() -> bool:
@@ -129,12 +133,23 @@ def _latency(axes: Axes, arms: Mapping[str, Sequence[Mapping[str, Any]]], key: s
 def _course(axes: Axes, points: Sequence[tuple[float, Mapping[str, Any]]]) -> None:
     ends = list(dict.fromkeys(end for _, counts in points for end in counts))
     ends.sort(key=lambda end: (end not in WELL, end in LOST))
+    if len(ends) > MOST_ENDS:
+        points = [(at, _fewer(counts, ends[: MOST_ENDS - 1])) for at, counts in points]
+        ends = [*ends[: MOST_ENDS - 1], OTHERS]
     times = [at for at, _ in points]
     series = [[number(counts.get(end)) or 0.0 for _, counts in points] for end in ends]
     if series:
         axes.stackplot(times, series, labels=[_label(text(end)) for end in ends], colors=[_colour(end) for end in ends],
                        alpha=0.75, edgecolor=_INK, linewidth=0.4)  # fmt: skip
     _finish(axes, "seconds", "sessions ended")
+
+
+def _fewer(counts: Mapping[str, Any], ends: Sequence[str]) -> dict[str, float]:
+    """The same counts, all but these ends in one."""
+    known = {end: number(counts.get(end)) or 0.0 for end in counts}
+    return {end: known.get(end, 0.0) for end in ends} | {
+        OTHERS: sum(count for end, count in known.items() if end not in ends)
+    }
 
 
 def _colour(end: str) -> str:

@@ -194,7 +194,7 @@ def _server(found: Any) -> str:
     if not isinstance(found, dict):
         return text(found)
     arguments = " ".join(f"{text(name)}={text(value)}" for name, value in table(found, "arguments").items())
-    return f"{text(found.get('version'))} {arguments}".strip()
+    return text(f"{text(found.get('version'))} {arguments}".strip())
 
 
 def chain(record: Mapping[str, Any], verified: str | None) -> list[Fact]:

@@ -85,6 +85,15 @@ def test_curves_take_their_colours_from_the_page_and_their_ids_are_their_own() -
     assert len(ids) == len(set(ids))
 
 
+def test_a_run_that_ended_in_a_thousand_ways_has_one_drawing_with_the_rest_as_one() -> None:
+    ends = {f"end {number}": 1 for number in range(1000)}
+    run = {"name": "v", "counts": ends, "over_time": [{"at_s": 1, "counts": ends}]}
+    drawn = curves.of_course(run)
+    assert drawn is not None
+    assert "others" in drawn
+    assert len(drawn) < 100_000
+
+
 def test_without_matplotlib_the_page_says_so_and_keeps_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curves, "available", lambda: False)
     text = report.html(record("word"))
