@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from runbook.onhost.masking import MASK, is_secret, mask_file
+from runbook.onhost.masking import MASK, is_secret, mask_file, mask_logins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,4 +46,4 @@ def _text(text: str, secrets: Sequence[str]) -> str:
     for secret in secrets:
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, MASK)
-    return mask_file(text)
+    return mask_logins(mask_file(text))

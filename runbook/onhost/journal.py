@@ -9,7 +9,7 @@ import threading
 
 from runbook.onhost import command
 from runbook.onhost.calls import Refusal, reading
-from runbook.onhost.masking import mask_text
+from runbook.onhost.masking import mask_logins, mask_text
 from runbook.onhost.scope import journal_unit
 from runbook.onhost.units import named
 
@@ -50,7 +50,8 @@ def select(text: str, lines: int, grep: str | None, *, budget_s: float = SEARCH_
         pattern = _pattern(grep)
         with _bounded(grep, budget_s):
             found = list(filter(pattern.search, found))
-    kept = mask_text("\n".join(found[-lines:] if lines else [])).encode("utf-8", "replace")[-LIMIT_BYTES:]
+    masked = mask_logins(mask_text("\n".join(found[-lines:] if lines else [])))
+    kept = masked.encode("utf-8", "replace")[-LIMIT_BYTES:]
     return kept.decode("utf-8", "ignore")
 
 

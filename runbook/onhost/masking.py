@@ -13,7 +13,10 @@ _VALUE = r"""((?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|\\[\s\S]|[^\s;"'\\])+(?:["'].*)?
 _ASSIGNED = re.compile(r"\b([A-Za-z_][A-Za-z0-9_]*)=(?!=)")
 _ITS_VALUE = re.compile(_VALUE)
 _MASKED = re.compile(r"""\*\*\*["']""")  # what a pair of quotes holds, masked before
-_OPTION = re.compile(rf"(--(?:[a-z0-9]+-)*(?:token|key|secret|password)[= ])[ \t]*{_VALUE}", re.IGNORECASE)
+_OPTION = re.compile(rf"(--(?:[a-z0-9]+-)*(?:token|key|secret|password)[= \t])[ \t]*{_VALUE}", re.IGNORECASE)
+# What no name announces: the password of a URL's login, and what an Authorization header carries.
+_LOGIN = re.compile(r"(://[^\s/@:]*:)[^\s/@]+@")
+_HEADER = re.compile(r"""(\bauthorization["']?[:=] ?["']?(?:bearer|basic|token) )[^\s"']+""", re.IGNORECASE)
 # The word after such an option is a secret: --api-key, --hf_token; a --tokenizer-path is none.
 _SECRET_OPTION = re.compile(
     r"--?(?:[A-Za-z0-9]+[-_])*(?:token|key|apikey|secret|password|passwd|credentials?)", re.IGNORECASE
@@ -41,6 +44,11 @@ def mask(name: str, value: str) -> str:
 def mask_text(text: str) -> str:
     """A text with every secret assignment (`HF_TOKEN=…`) and option (`--api-key …`) masked."""
     return _OPTION.sub(lambda found: f"{found[1]}{_masked(found[2])}", _mask_assigned(text))
+
+
+def mask_logins(text: str) -> str:
+    """A text to be kept or shown, never read again, with the logins of its URLs and Authorization headers masked."""
+    return _HEADER.sub(rf"\1{MASK}", _LOGIN.sub(rf"\1{MASK}@", text))
 
 
 def _masked(value: str) -> str:

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runbook.onhost.masking import is_secret, mask_file, mask_text
+from runbook.audit.masked import masked
+from runbook.onhost.journal import select
+from runbook.onhost.masking import is_secret, mask_file, mask_logins, mask_text
 
 
 @pytest.mark.parametrize(
@@ -30,12 +32,29 @@ def test_a_name_that_only_resembles_one_is_not(name: str) -> None:
         ("python -m x --api-key sk-1 --port 1", "python -m x --api-key *** --port 1"),
         ("--admin-api-key=sk-1", "--admin-api-key=***"),
         ("--hf-token 'x y' -v", "--hf-token *** -v"),
+        ("--hf-token\tx -v", "--hf-token\t*** -v"),
         ("--max-tokens 8 --key-dtype bf16", "--max-tokens 8 --key-dtype bf16"),
         ("A=1 B=2", "A=1 B=2"),
     ],
 )
 def test_secrets_in_a_text_are_masked(text: str, want: str) -> None:
     assert mask_text(text) == want
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("git clone https://ann:s3@git.example.net/x", "git clone https://ann:***@git.example.net/x"),
+        ("https_proxy=http://:s3@p:1 http://h:30000/v1@x", "https_proxy=http://:***@p:1 http://h:30000/v1@x"),
+        ('curl -H "Authorization: Bearer sk-1" x', 'curl -H "Authorization: Bearer ***" x'),
+        ("{'authorization': 'Bearer sk-1'}", "{'authorization': 'Bearer ***'}"),
+        ("http://127.0.0.1:30000/health, ann@example.net", "http://127.0.0.1:30000/health, ann@example.net"),
+    ],
+)
+def test_logins_in_a_text_are_masked(text: str, want: str) -> None:
+    assert mask_logins(text) == want
+    assert masked(text) == want
+    assert select(text, 1, None) == want
 
 
 @pytest.mark.parametrize(
