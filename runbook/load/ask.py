@@ -49,6 +49,9 @@ def answer_of(raw: RawStream) -> Answer:
     kind = response.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() != "text/event-stream":
         return _answer(raw, "not a stream", f"no event stream but {kind!r}: {_excerpt(body)}", 200, b"")
+    if (coding := response.headers.get("content-encoding", "identity").lower()) != "identity":
+        detail = f"a stream in {coding[:40]!r}, though identity was asked for"
+        return _answer(raw, "not a stream", detail, 200, b"")
     failure = raw.failure or ("" if response.whole else "cut")
     return _answer(raw, failure, raw.detail or failure, 200, body)
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DONE = b"[DONE]"
+MOST_TOKENS = 1 << 40
+"""No count of tokens is above it: what is, is no count, and would be no float either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class Reply:
 
     def _count(self, name: str) -> int | None:
         count = (self.usage or {}).get(name)
-        return count if isinstance(count, int) else None
+        return count if isinstance(count, int) and 0 <= count < MOST_TOKENS else None
 
 
 def assemble(stream: bytes) -> Reply:
@@ -188,7 +190,7 @@ class _Draft:
         if choice.get("matched_stop") is not None:
             self._matched_stop = str(choice["matched_stop"])
         reason = choice.get("finish_reason")
-        if reason is None:
+        if reason in (None, ""):  # some servers say "" until they know
             return
         if self._finish is not None and self._finish != reason:
             self.problem("badfinish", f"finish_reason {self._finish!r}, then {reason!r}", offset)

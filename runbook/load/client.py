@@ -70,7 +70,11 @@ async def stream_chat(
     Raises StatusError, NotAStreamError, and httpx.TransportError for what the network does.
     """
     clock = time.perf_counter
-    headers = {"content-type": "application/json", "accept": "text/event-stream"}
+    headers = {
+        "content-type": "application/json",
+        "accept": "text/event-stream",
+        "accept-encoding": "identity",
+    }
     content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     async with client.stream("POST", CHAT_PATH, content=content, headers=headers) as response:
         await _expect_event_stream(response)
@@ -80,12 +84,14 @@ async def stream_chat(
 
 async def _expect_event_stream(response: httpx.Response) -> None:
     content_type = response.headers.get("content-type", "")
-    if response.status_code == 200 and content_type.partition(";")[0].strip().lower() == "text/event-stream":
+    coding = response.headers.get("content-encoding", "identity").lower()
+    plain = content_type.partition(";")[0].strip().lower() == "text/event-stream" and coding == "identity"
+    if response.status_code == 200 and plain:
         return
     body = await _excerpt(response)
     if response.status_code != 200:
         raise StatusError(response.status_code, body)
-    raise NotAStreamError(content_type, body)
+    raise NotAStreamError(content_type if coding == "identity" else f"{content_type} in {coding}", body)
 
 
 async def _excerpt(response: httpx.Response) -> str:

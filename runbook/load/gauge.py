@@ -45,7 +45,7 @@ class Reservoir:
 
 
 class Gauge:
-    """Watches requests. A stream runs from its first byte: before that a server may only queue it."""
+    """Watches requests. A stream runs from its first event: before that a server may only queue it."""
 
     def __init__(self) -> None:
         self.requests = 0
@@ -93,7 +93,7 @@ class Gauge:
 
     def peak(self) -> int:
         """Most streams that ran at once."""
-        live = [(raw.reads[0][0], raw.reads[-1][0]) for raw in self._live.values() if raw.reads]
+        live = [span for raw in self._live.values() for span in _span(raw)]
         return peak_overlap([*self._spans, *live])
 
     def _ended(self, raw: RawStream) -> None:
@@ -102,10 +102,20 @@ class Gauge:
         stamps = [stamp for stamp, _ in raw.reads]
         self._reads += len(stamps)
         self._first_bytes.add(stamps[0] - raw.sent)
-        self._spans.append((stamps[0], stamps[-1]))
+        self._spans += _span(raw)
         step = max(1, len(stamps) // _GAPS_A_STREAM)
         for at in range(1, len(stamps), step):
             self._gaps.add(stamps[at] - stamps[at - 1])
+
+
+def _span(raw: RawStream) -> list[tuple[float, float]]:
+    """From the first event to the last read. Many servers send the head, or comments, while a request still waits."""
+    seen = b""
+    for stamp, data in raw.reads:
+        seen = seen[-4:] + data
+        if b"data:" in seen:
+            return [(stamp, raw.reads[-1][0])]
+    return []
 
 
 def merged(gauges: Sequence[Gauge]) -> Gauge:

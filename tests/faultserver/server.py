@@ -34,6 +34,7 @@ class Behaviour:
 
     `cut_after` bytes the connection is closed in the middle of the body, or reset; `stall_after` bytes it goes
     silent; `silent` never answers. `pieces` is how many writes the stream is cut into, `pause_s` between them.
+    `framed` makes the whole answer of a stream, head and all, in writes of its own; `hangs_up` closes after it.
     """
 
     status: int = 200
@@ -45,6 +46,8 @@ class Behaviour:
     pieces: int = 8
     pause_s: float = 0.0
     error: Mapping[str, Any] = field(default_factory=lambda: {"error": {"message": "no"}})
+    framed: Callable[[bytes], Sequence[bytes]] | None = None
+    hangs_up: bool = False
 
 
 def right(request: Request) -> Behaviour:
@@ -156,6 +159,9 @@ class FaultServer:
 
 
 async def _stream(writer: asyncio.StreamWriter, stream: bytes, behaviour: Behaviour) -> None:
+    if behaviour.framed is not None:
+        await _framed(writer, behaviour.framed(stream), behaviour)
+        return
     writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
     end = next((at for at in (behaviour.cut_after, behaviour.stall_after) if at is not None), len(stream))
     width = max(1, len(stream) // behaviour.pieces)
@@ -172,6 +178,15 @@ async def _stream(writer: asyncio.StreamWriter, stream: bytes, behaviour: Behavi
     if behaviour.cut_after is not None:
         raise ConnectionError
     writer.write(b"0\r\n\r\n")
+
+
+async def _framed(writer: asyncio.StreamWriter, pieces: Sequence[bytes], behaviour: Behaviour) -> None:
+    for piece in pieces:
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(behaviour.pause_s)
+    if behaviour.hangs_up:
+        raise ConnectionError
 
 
 def _text(writer: asyncio.StreamWriter, text: str) -> None:

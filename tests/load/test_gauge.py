@@ -21,14 +21,21 @@ def test_the_peak_is_the_most_spans_at_one_moment(spans: list[tuple[float, float
     assert peak_overlap(spans) == peak
 
 
-def test_streams_count_from_their_first_byte() -> None:
+def test_streams_count_from_their_first_event() -> None:
     gauge, first, second = Gauge(), RawStream(1), RawStream(2)
     with gauge.watching(first), gauge.watching(second):
-        first.reads += [(1.0, b"a"), (2.0, b"b"), (4.0, b"c")]
-        assert (gauge.in_flight, gauge.peak(), gauge.reads) == (2, 1, 3)
-        second.reads += [(3.0, b"a"), (5.0, b"b")]
-    assert (gauge.in_flight, gauge.peak(), gauge.reads, gauge.peak_in_flight) == (0, 2, 5, 2)
-    assert gauge.gap_median_s() == 2.0
+        first.reads += [(0.0, b"HTTP/1.1 200 OK"), (1.0, b"data: a"), (2.0, b"b"), (4.0, b"c")]
+        assert (gauge.in_flight, gauge.peak(), gauge.reads) == (2, 1, 4)
+        second.reads += [(2.0, b": wait\n\nda"), (3.0, b"ta: a"), (5.0, b"b")]
+    assert (gauge.in_flight, gauge.peak(), gauge.reads, gauge.peak_in_flight) == (0, 2, 7, 2)
+    assert gauge.gap_median_s() == 1.0
+
+
+def test_a_stream_that_only_was_greeted_does_not_run() -> None:
+    gauge, raw = Gauge(), RawStream(1)
+    with gauge.watching(raw):
+        raw.reads += [(1.0, b"HTTP/1.1 200 OK\r\n\r\n"), (2.0, b": keep-alive\n\n")]
+    assert gauge.peak() == 0
 
 
 def test_a_request_without_an_answer_is_no_stream() -> None:

@@ -148,6 +148,9 @@ def test_a_second_json_value_is_found_where_it_begins(text: str, at: int | None)
         ({"completion_tokens": True}, 1),
         ({"completion_tokens": 7, "completion_tokens_details": {"reasoning_tokens": 8}}, 1),
         ({"completion_tokens": 7, "completion_tokens_details": {"reasoning_tokens": 7}}, 0),
+        # Some servers count reasoning beside the completion, not in it.
+        ({"prompt_tokens": 4, "completion_tokens": 7, "total_tokens": 20, "reasoning_tokens": 9}, 0),
+        ({"prompt_tokens": 4, "completion_tokens": 7, "total_tokens": 21, "reasoning_tokens": 9}, 1),
         ({"completion_tokens": 7, "completion_tokens_details": None, "reasoning_tokens": 0}, 0),
     ],
 )

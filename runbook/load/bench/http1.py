@@ -5,6 +5,7 @@ A body is chunked, has a length, or lasts until the connection ends (RFC 9112, 6
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     Read = tuple[float, bytes]
 
 _MAX_HEAD_BYTES = 64 << 10
+# Of ASCII digits alone, and no more of them than a size has: int() also takes signs, blanks and other writing systems.
+_STATUS = re.compile(r"HTTP/1\.[0-9] ([0-9]{3})(?![^ ])")
+_LENGTH = re.compile(r"[0-9]{1,18}")
+_SIZE = re.compile(rb"[0-9a-fA-F]{1,15}")
 
 
 class FramingError(ValueError):
@@ -25,6 +30,7 @@ class Response:
     """`body` keeps the stamp of the read each piece came with. `whole` false: it broke off before its end.
 
     `status` 0 and `framing` empty: the head is not here yet. `framing` is what tells the end: chunked, length, or close.
+    `keeps`: the server leaves the connection open for another request.
     """
 
     status: int
@@ -32,6 +38,7 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Sequence[tuple[float, bytes]] = ()
     whole: bool = False
+    keeps: bool = False
 
 
 def read_response(reads: Sequence[Read]) -> Response:
@@ -40,26 +47,29 @@ def read_response(reads: Sequence[Read]) -> Response:
     if head is None:
         return Response(0)
     status, headers = _parsed(head)
+    keeps = _keeps(head, headers)
     if "chunked" in headers.get("transfer-encoding", "").lower():
         chunks = _Chunks()
         body = [(stamp, piece) for stamp, data in rest for piece in chunks.feed(data)]
-        return Response(status, "chunked", headers, body, chunks.ended)
+        return Response(status, "chunked", headers, body, chunks.ended, keeps)
     body = [(stamp, data) for stamp, data in rest if data]
-    length = headers.get("content-length", "")
-    if not length.isdigit():
+    length = headers.get("content-length")
+    if length is None:
         return Response(status, "close", headers, body, whole=True)
-    return Response(status, "length", headers, body, sum(len(data) for _, data in body) >= int(length))
+    if not _LENGTH.fullmatch(length):
+        raise FramingError(f"should be a content-length, found {length[:40]!r}")
+    return Response(status, "length", headers, body, sum(len(data) for _, data in body) >= int(length), keeps)
 
 
 def _head(reads: Sequence[Read]) -> tuple[bytes | None, list[Read]]:
     """The last head (interim 1xx ones are passed over) without its blank line, and the reads after it."""
-    text = b""
+    text, begin = b"", 0
     for at, (stamp, data) in enumerate(reads):
         text += data
-        while b"\r\n\r\n" in text:
-            head, text = text.split(b"\r\n\r\n", 1)
+        while (end := text.find(b"\r\n\r\n", begin)) >= 0 and begin <= _MAX_HEAD_BYTES:
+            head, begin = text[begin:end], end + 4
             if not head.startswith((b"HTTP/1.1 1", b"HTTP/1.0 1")):
-                return head, [(stamp, text), *reads[at + 1 :]]
+                return head, [(stamp, text[begin:]), *reads[at + 1 :]]
         if len(text) > _MAX_HEAD_BYTES:
             raise FramingError(f"no end of the response head in {len(text)} bytes")
     return None, []
@@ -67,11 +77,17 @@ def _head(reads: Sequence[Read]) -> tuple[bytes | None, list[Read]]:
 
 def _parsed(head: bytes) -> tuple[int, dict[str, str]]:
     first, *lines = head.decode("latin-1").split("\r\n")
-    version, _, rest = first.partition(" ")
-    if not version.startswith("HTTP/1.") or not rest[:3].isdigit():
+    status = _STATUS.match(first)
+    if status is None:
         raise FramingError(f"should start with an HTTP/1.1 status, found {first[:80]!r}")
     pairs = (line.partition(":") for line in lines)
-    return int(rest[:3]), {name.strip().lower(): value.strip() for name, _, value in pairs}
+    return int(status[1]), {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+def _keeps(head: bytes, headers: Mapping[str, str]) -> bool:
+    """HTTP/1.1 keeps a connection unless told otherwise, HTTP/1.0 closes it unless told otherwise."""
+    said = headers.get("connection", "").lower()
+    return "keep-alive" in said if head.startswith(b"HTTP/1.0") else "close" not in said
 
 
 class _Chunks:
@@ -102,7 +118,6 @@ class _Chunks:
 
 def _size(line: bytes) -> int:
     text = line.partition(b";")[0].strip()
-    try:
-        return int(text, 16)
-    except ValueError:
-        raise FramingError(f"should be a chunk size, found {line[:40]!r}") from None
+    if not _SIZE.fullmatch(text):
+        raise FramingError(f"should be a chunk size, found {line[:40]!r}")
+    return int(text, 16)

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from runbook.load.assembly import MOST_TOKENS
 from runbook.load.bench.http1 import read_response
 from runbook.load.bench.request import RequestRecord
 from runbook.load.sse import SseParser
@@ -75,6 +76,10 @@ def _body(raw: RawStream, reading: _Reading) -> Sequence[tuple[float, bytes]]:
             "not a stream",
             f"expected text/event-stream, found {kind!r}: {excerpt}",
         )
+    elif (coding := response.headers.get("content-encoding", "identity").lower()) != "identity":
+        reading.failure = "not a stream"
+        reading.detail = f"a stream in {coding[:40]!r}, though identity was asked for"
+        return ()
     elif not response.whole:
         reading.failure, reading.detail = "cut", "the connection ended within the stream"
     return response.body if kind == "text/event-stream" else ()
@@ -127,4 +132,5 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    counts = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS
+    return value if counts else None

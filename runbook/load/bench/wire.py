@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,11 +27,16 @@ if TYPE_CHECKING:
     from runbook.load.bench.request import RawStream
 
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
+_ODD_LAST_CHUNK = re.compile(rb"\r\n0+[ \t]*(?:;[^\r\n]*)?\r\n(?:[^\r\n]+\r\n)*\r\n\Z")
+"""With more zeros, an extension or trailers (RFC 9112, 7.1)."""
+_TAIL = 1024
 _CONNECT_S = 10.0
 _MAX_BYTES = 64 << 20
 _IDLE_S = (
     1.0  # servers close idle connections after 5 s and more; one that is about to be closed must not be used
 )
+_STALE_S = 0.5
+"""A used connection that ends this soon after a request, without a byte, had been closed before it (RFC 9112, 9.3.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +84,17 @@ async def wire_sender(
         request = b"%s\r\nContent-Length: %d\r\n\r\n%s" % (to.head, len(content), content)
         raw.sent = time.perf_counter()
         raw.intended = raw.intended or raw.sent
-        try:
-            connection = await pool.take()
-        except (asyncio.TimeoutError, OSError) as error:
-            raw.failure, raw.detail, raw.ended = "refused", str(error), time.perf_counter()
-            return
-        await connection.ask(request, raw, deadline_s=deadline_s, stall_s=stall_s)
-        pool.give_back(connection)
+        stale = True
+        while stale:
+            try:
+                connection = await pool.take()
+            except (asyncio.TimeoutError, OSError) as error:
+                raw.failure, raw.detail, raw.ended = "refused", str(error), time.perf_counter()
+                return
+            used, asked = connection.used, time.perf_counter()
+            await connection.ask(request, raw, deadline_s=deadline_s, stall_s=stall_s)
+            pool.give_back(connection)
+            stale = used and raw.failure in ("", "reset") and not raw.reads and raw.ended - asked < _STALE_S
 
     try:
         await pool.fill(ahead)
@@ -140,7 +150,9 @@ class _Connection(asyncio.Protocol):
         self._framing = ""  # how the answer ends, once its head is here
         self._keep = False
         self._size = 0
+        self._tail = b""
         self._idle_since = 0.0
+        self.used = False
 
     @property
     def fresh(self) -> bool:
@@ -152,13 +164,13 @@ class _Connection(asyncio.Protocol):
         """Send one request and return when its answer is over, however it ended."""
         assert self._transport is not None
         self._raw, self._ended, self._framing, self._keep = raw, self._loop.create_future(), "", False
-        self._size = 0
+        self._size, self._tail = 0, b""
         watch = self._loop.call_soon(self._watch, raw, raw.sent + deadline_s, stall_s)
         self._transport.write(request)
         try:
             await self._ended
         finally:
-            self._raw = None
+            self._raw, self.used = None, True
             watch.cancel()
             self._idle_since = time.perf_counter()
             if raw.failure or not self._keep:
@@ -179,6 +191,7 @@ class _Connection(asyncio.Protocol):
             return self.close()  # nothing was asked
         raw.reads.append((time.perf_counter(), data))
         self._size += len(data)
+        self._tail = (self._tail + data)[-_TAIL:]
         if self._size > _MAX_BYTES:
             return self._end(raw, "badstream", f"more than {_MAX_BYTES} bytes in one answer")
         if not self._framing:
@@ -199,13 +212,17 @@ class _Connection(asyncio.Protocol):
         except FramingError as error:
             return self._end(raw, "badstream", str(error))
         self._framing = response.framing
-        self._keep = response.framing != "close" and response.headers.get("connection", "").lower() != "close"
+        self._keep = response.framing != "close" and response.keeps
         return None
 
     def _over(self, raw: RawStream) -> bool:
-        """Whether the answer is whole. Of a chunked one only the tail is looked at; all of it is read after the load."""
+        """Whether the answer is whole. Of a chunked one mostly only the tail is looked at; all of it is read after the load."""
         if self._framing == "chunked":
-            return b"".join(data for _, data in raw.reads[-2:])[-len(_LAST_CHUNK) :] == _LAST_CHUNK
+            tail = self._tail
+            if tail.endswith(_LAST_CHUNK):
+                return True
+            odd = tail.endswith(b"\r\n\r\n") and _ODD_LAST_CHUNK.search(tail)
+            return bool(odd) and read_response(raw.reads).whole
         return self._framing == "length" and read_response(raw.reads).whole
 
     def _watch(self, raw: RawStream, over: float, stall_s: float) -> None:
