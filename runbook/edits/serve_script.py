@@ -11,7 +11,7 @@ from runbook.edits.shell.reparse import reparse
 from runbook.edits.shell.script import parse
 from runbook.edits.shell.splices import apply, collide
 from runbook.edits.shell.traversal import BACKGROUND, FUNCTION, SUBSHELL
-from runbook.edits.shell.words import NAME, quote
+from runbook.edits.shell.words import NAME, NAMES_OF_BASH, quote
 from runbook.errors import EditRefusedError
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _described(found: Environment) -> ScriptEnvironment:
     ordered = sorted((*placed, *found.own), key=lambda site: site.token)
     return ScriptEnvironment(
         values={
-            name: s.value
+            name: None if name in NAMES_OF_BASH else s.value
             for name, s in standings.items()
             if s.present and not s.doubt and name not in unreadable
         },
@@ -184,6 +184,8 @@ def _refuse_names(wanted: Mapping[str, str], unwanted: Collection[str]) -> None:
         if name in wanted and name in unwanted:
             raise EditRefusedError(f"{name} is both set and unset; ask for one of them")
     for name, value in wanted.items():
+        if name in NAMES_OF_BASH:
+            raise EditRefusedError(f"{name} is bash's own, and no script can give it a value")
         if "\0" in value:
             raise EditRefusedError(f"the value of {name} holds a NUL, which no environment can carry")
         parser.encode(value)

@@ -19,7 +19,7 @@ _ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[.*\]\Z", re.DOTALL)
 _ASSIGNED = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)\+?=")
 _NAMES = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)")
 _TRAPS = frozenset({"DEBUG", "ERR", "RETURN"})
-_WRITERS = frozenset({"read", "mapfile", "readarray", "getopts", "printf", "wait", "let"})
+_WRITERS = frozenset({"read", "mapfile", "readarray", "getopts", "printf", "wait"})
 
 
 def of_words(words: Sequence[Word]) -> tuple[Site, ...]:
@@ -30,6 +30,8 @@ def of_words(words: Sequence[Word]) -> tuple[Site, ...]:
         return tuple(_unset(arguments, owned=not plain))
     if command.text in DECLARATIONS:
         return tuple(_spelt(words[0], command.text, arguments))
+    if command.text == "let":
+        return tuple(_calculated(arguments))
     if command.text in _WRITERS:
         return tuple(_written(command.text, arguments))
     if command.text == "eval" or (command.text == "trap" and any(word.text in _TRAPS for word in arguments)):
@@ -89,6 +91,13 @@ def _written(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
         if name and (element or NAME.match(name)):
             named_ = element[1] if element else name
             yield Site(named_, "touch", word.line, command, word.span, word.span, owned=False)
+
+
+def _calculated(arguments: Sequence[Word]) -> Iterator[Site]:
+    """`let 'K = 5'`: every name in the arithmetic, whether it is read or written."""
+    for word in arguments:
+        for name in _NAMES.findall(word.raw):
+            yield Site(name, "touch", word.line, "let", word.span, word.span, owned=False)
 
 
 def _evaluated(command: str, arguments: Sequence[Word]) -> Iterator[Site]:

@@ -237,6 +237,13 @@ def _changes_nothing(standing: Standing, site: Site) -> bool:
     return site.act == "assign" and standing.present and standing.literal and site.value == standing.value
 
 
+def _given(standing: Standing, site: Site) -> str | None:
+    """The value a launch's own site gives: `K+=1` before a command adds to what the shell has."""
+    if site.act != "append":
+        return site.value
+    return f"{standing.value}{site.value}" if standing.literal and site.value is not None else None
+
+
 def _at_launch(shell: Standing, launch: Launch | None, own: list[Site], name: str) -> Standing:
     """What passes from the shell through prefix, `env` and other wrappers."""
     if launch is None:
@@ -247,7 +254,7 @@ def _at_launch(shell: Standing, launch: Launch | None, own: list[Site], name: st
     for site in own:
         locked = shell.fixed and site.where == "prefix"
         doubt = replace(site, fixed=locked) if locked or site.conditional else None
-        standing = Standing(True, site.value, True, True, doubt)
+        standing = Standing(True, _given(standing, site), True, True, doubt)
     told = name in launch.told and re.search(rf"(?<![\w${{]){name}(?!\w)", launch.told)
     if standing.doubt is None and (launch.unclear or told):
         where = launch.unclear or "the text of another shell"

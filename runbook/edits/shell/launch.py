@@ -92,6 +92,8 @@ def _head(argv: Sequence[Word]) -> tuple[str, ...]:
 
 
 def _found(statements: Sequence[Statement]) -> Launch | None:
+    leaves = (index for index, statement in enumerate(statements) if statement.first == "exit")
+    statements = statements[: next(leaves, len(statements))]  # nothing behind a plain exit is ever reached
     for index, statement in enumerate(statements):
         for command in statement.commands:
             words = command.words[past_builtin(command.words) :]

@@ -146,7 +146,20 @@ def _note_coprocess(found: Survey, node: Node) -> None:
         found.writes.add(name)
 
 
+def _note_let(found: Survey, node: Node) -> None:
+    """`let 'K = 5'`: of quoted arithmetic every name, whether it is read or written."""
+    stack: list[Any] = list(node.get("Exprs") or ())
+    while stack:
+        piece = stack.pop()
+        stack += piece.get("Parts") or ()
+        if piece.get("Type") in ("SglQuoted", "DblQuoted"):
+            found.writes.update(re.findall(r"[A-Za-z_]\w*", piece.get("Value", "")))
+        elif piece.get("Type") == "Lit":
+            found.writes.update(re.findall(r"([A-Za-z_]\w*)\s*[-+*/%&|^<>]*=", piece.get("Value", "")))
+
+
 _NOTES = {
+    "LetClause": _note_let,
     "BinaryTest": _note_test,
     "CoprocClause": _note_coprocess,
     "ParamExp": _note_parameter,

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+# What bash gives a value itself, whatever a script assigns (bash(1), "Shell Variables")
+_NAMES_OF_BASH = """
+    _ BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_CMDS BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_VERSINFO
+    DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD LINENO PPID RANDOM SECONDS SHELLOPTS SHLVL SRANDOM
+    UID
+"""
+NAMES_OF_BASH = frozenset(_NAMES_OF_BASH.split())
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+\Z")
 _CONTROL = re.compile(r"[\x01-\x08\x0b-\x1f\x7f]")
 _TILDE = re.compile(rb"(?:^|[:=])~")

@@ -37,6 +37,7 @@ _WRAPPERS = {
     "dumb-init": ("-r --rewrite", 0),
     "sudo": ("-u -g -p -C -D -R -T -h --user --group", 0),
 }
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 # A variable that holds the command by its name, and so no assignment
 _PROGRAM = re.compile(r"(?i)py|bin|exe|cmd|command|prog|server")
 
@@ -114,17 +115,14 @@ def _read_env(words: Sequence[Word], at: int, reading: Wrapping) -> int:
     """The assignments after `env`."""
     while at < len(words):
         word = words[at]
-        found = re.match(r"([\"']?)([A-Za-z_][A-Za-z0-9_]*)=", word.raw)
+        found = _ASSIGNMENT.match(word.raw.lstrip("\"'") if word.text is None else word.text)
         if not found:
             break
-        value = word.text.partition("=")[2] if word.text is not None else None
-        name_end = word.span[0] + len(found[2])
-        whole = bool(found[1])
-        value_at = word.span if whole else (name_end, word.span[1])
-        reading.sites.append(
-            Site(found[2], "assign", word.line, "env", word.span, value_at, value, exports=True)
-        )
-        reading.dropped.discard(found[2])
+        name, value = found[1], word.text.partition("=")[2] if word.text is not None else None
+        plain = word.raw.startswith(f"{name}=")
+        value_at = (word.span[0] + len(name), word.span[1]) if plain else word.span
+        reading.sites.append(Site(name, "assign", word.line, "env", word.span, value_at, value, exports=True))
+        reading.dropped.discard(name)
         at += 1
     if at < len(words) and _may_assign(words, at):
         reading.unclear = f"{words[at].raw} among the words of env"
