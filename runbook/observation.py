@@ -104,9 +104,10 @@ def _unit(name: str, found: Mapping[str, Any]) -> UnitState:
 
 def release(manifest: Mapping[str, Any]) -> Release:
     """A release's manifest as a value. What a later version added is left out; what is missing or no figure is an error."""
-    datetime.datetime.fromisoformat(manifest["created"])
+    datetime.datetime.fromisoformat(manifest["created"]).timestamp()
     runs = [run for run in manifest.get("validations") or () if run.keys() >= _RUN]
     bench = manifest.get("bench")
+    _require_tellable([manifest["verdict"], manifest.get("parent") or ""], runs, bench or {})
     return Release(
         id=manifest["id"],
         created=manifest["created"],
@@ -119,6 +120,20 @@ def release(manifest: Mapping[str, Any]) -> Release:
         bench=None if bench is None else {**bench},
         engine={**(manifest.get("engine") or {})},
     )
+
+
+def _require_tellable(
+    texts: Sequence[Any], runs: Sequence[Mapping[str, Any]], bench: Mapping[str, Any]
+) -> None:
+    """Raise TypeError unless a listing can tell of these fields: a manifest may have been edited by hand."""
+    figures = [run["upper_95"] for run in runs if run["upper_95"] is not None]
+    for level in bench.get("levels") or ():
+        figures += [*(level.get("output_tok_s") or ()), level.get("concurrency") or 0]
+    named = [*texts, *(run["name"] for run in runs)]
+    if not all(isinstance(text, str) for text in named):
+        raise TypeError(f"one of {named} is no text")
+    if not all(isinstance(figure, int | float) for figure in figures):
+        raise TypeError(f"one of {figures} is no figure")
 
 
 def _record(record: Mapping[str, Any]) -> FileRecord:

@@ -207,7 +207,7 @@ def _rates(bench: Mapping[str, Any] | None) -> dict[str, float]:
     """Concurrency → median output tok/s of a release's bench; 0 stands for no limit."""
     levels = (bench or {}).get("levels") or ()
     return {
-        str(level["concurrency"]): round(statistics.median(level["output_tok_s"]), 1)
+        str(level.get("concurrency") or 0): round(statistics.median(level["output_tok_s"]), 1)
         for level in levels
         if level.get("output_tok_s")
     }

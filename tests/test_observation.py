@@ -9,6 +9,7 @@ from runbook import observation, releases
 from runbook.model import FileRecord
 
 FILE = {"path": "/a", "sha256": None, "mode": 0o755, "uid": 0, "gid": 0, "link": None}
+RUN = {"name": "v", "corrupt": 0, "sessions": 80, "upper_95": None}
 
 
 def manifest(release_id: str, **fields: Any) -> dict[str, Any]:
@@ -50,6 +51,14 @@ def answer(*manifests: Any, **state: Any) -> dict[str, Any]:
         {"validations": [5]},
         {"bench": 5},
         {"engine": 5},
+        {"verdict": 5},
+        {"parent": ["a"]},
+        {"created": "0001-01-01T00:00:00"},
+        {"validations": [RUN | {"upper_95": "few"}]},
+        {"validations": [RUN | {"name": ["v"]}]},
+        {"bench": {"levels": 5}},
+        {"bench": {"levels": [{"concurrency": 1, "output_tok_s": "fast"}]}},
+        {"bench": {"levels": [{"concurrency": "one", "output_tok_s": [1.0]}]}},
     ],
 )
 def test_a_release_that_cannot_be_read_is_named_and_hides_no_other(fields: dict[str, Any]) -> None:
