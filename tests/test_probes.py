@@ -177,3 +177,15 @@ def test_an_answer_nested_beyond_reason_is_no_completion_and_no_crash() -> None:
     deep = b'{"choices": ' + b"[" * 200_000
     assert ready.judge(Response(200, deep, 0.1)).text.startswith("HTTP 200 without a completion")
     assert breaker.workers(deep) == []
+
+
+class Refusing:
+    """An endpoint that quotes the key it refuses."""
+
+    def post_json(self, url: str, body: object, *, deadline_s: float, headers: dict[str, str]) -> Response:
+        return Response(401, f"Incorrect API key provided: {headers['Authorization'][7:]}".encode(), 0.1)
+
+
+def test_a_key_that_is_refused_is_not_shown() -> None:
+    sample = ready.ask(Refusing(), "http://h", "m", max_tokens=8, timeout_s=1, api_key="sk-12345")  # type: ignore[arg-type]
+    assert sample.text == "HTTP 401: key refused: Incorrect API key provided: ***"

@@ -5,9 +5,11 @@ A router answers 200 on `/health` with no worker registered, so only a completio
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
+from runbook.onhost.masking import MASK
 from runbook.probes import Sample
 from runbook.text import one_line
 from runbook.tunnel import TunnelError
@@ -45,7 +47,14 @@ def ask(
         )
     except TunnelError as error:
         return Sample(False, str(error))
-    return judge(response)
+    return judge(_without(response, api_key))
+
+
+def _without(response: Response, api_key: str | None) -> Response:
+    """The answer without the key, which a server that refuses it may quote."""
+    if not api_key:
+        return response
+    return dataclasses.replace(response, body=response.body.replace(api_key.encode(), MASK.encode()))
 
 
 def served(tunnel: Tunnel, url: str, *, timeout_s: float, api_key: str | None = None) -> list[str]:
