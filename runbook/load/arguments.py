@@ -15,11 +15,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from runbook.load import apikey
 from runbook.load.address import has_secret, is_http, without_secret
 from runbook.load.control import AUTOMATIC, Control, parse_control
-from runbook.load.options import Options
+from runbook.load.options import MOST_VALUES, TOKENS_A_LINE, Options
 from runbook.load.tokens import counter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+# Of OpenAI, vLLM and SGLang.
+_MASKING = frozenset((
+    "tool_choice", "function_call", "response_format", "guided_json", "guided_regex", "guided_choice",
+    "guided_grammar", "structured_outputs", "regex", "ebnf", "json_schema", "structural_tag",
+))  # fmt: skip
+_OURS = frozenset(("model", "messages", "tools", "stream", "stream_options", "n"))
 
 
 class BadArgumentsError(ValueError):
@@ -173,6 +181,12 @@ def _check_numbers(args: argparse.Namespace) -> None:
     for name in ("shared_prefix", "aborts", "min_concurrency"):
         share = getattr(args, name)
         _expect(0.0 <= share <= 1.0, f"--{name.replace('_', '-')} should be from 0 to 1, found {share}")
+    cpu = args.max_client_cpu  # nan is above nothing, and nothing above it
+    _expect(0.0 < cpu < math.inf, f"--max-client-cpu should be above 0 and finite, found {cpu}")
+    values = args.sessions * args.waves * (args.rounds * args.rows + args.ctx // TOKENS_A_LINE)
+    _expect(
+        values <= MOST_VALUES, f"the scripts would hold {values} values, at most {MOST_VALUES} are written"
+    )
     for name in ("ctx", "soak", "max_infra", "processes"):
         _expect(
             getattr(args, name) >= 0,
@@ -213,13 +227,14 @@ def _temperature(text: str) -> float | None:
 def _extra_body(text: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadArgumentsError(f"--extra-body is no JSON: {error}") from None
     if not isinstance(document, dict):
         raise BadArgumentsError("--extra-body should be a JSON object")
-    masking = sorted({"tool_choice", "response_format", "guided_json"} & document.keys())
-    if masking:
+    if masking := sorted(_MASKING & document.keys()):
         raise BadArgumentsError(f"--extra-body: {masking[0]} constrains decoding, and that masks corruption")
+    if ours := sorted(_OURS & document.keys()):
+        raise BadArgumentsError(f"--extra-body: {ours[0]} is what the sessions are made of")
     return document
 
 

@@ -62,11 +62,21 @@ def needs_control(result: SessionsResult) -> bool:
     return not result.corrupt and max(result.slips, result.soft) > ALLOWED_SLIPS
 
 
-def with_control(result: SessionsResult, control: SessionsResult) -> tuple[Finding, ...]:
-    """The run's findings with copying and soft defects judged between the arms by Fisher's exact test."""
+def with_control(
+    result: SessionsResult, control: SessionsResult, *, same_server: bool = True
+) -> tuple[Finding, ...]:
+    """The run's findings with copying and soft defects judged between the arms by Fisher's exact test.
+
+    `same_server`: the arms differ by their load alone.
+    """
     others = tuple(finding for finding in result.findings if finding.check != "copying")
     copying = next(finding for finding in result.findings if finding.check == "copying")
-    return (*others, _slips(result, control, copying), *_soft(result, control), _conclusive(control))
+    return (
+        *others,
+        _slips(result, control, copying),
+        *_soft(result, control),
+        _conclusive(control, same_server),
+    )
 
 
 def without_control(why: str) -> Finding:
@@ -115,8 +125,14 @@ def _soft(result: SessionsResult, control: SessionsResult) -> tuple[Finding, ...
     return (Finding("soft", outcome, message),)
 
 
-def _conclusive(control: SessionsResult) -> Finding:
-    """The arms are only comparable when the control sessions were answered."""
+def _conclusive(control: SessionsResult, same_server: bool) -> Finding:
+    """The arms are only comparable when the control sessions were answered, and came out clean.
+
+    A hard finding stands alone, also in this arm: where it is of the same server, that server fails.
+    """
+    if control.corrupt:
+        message = f"control arm: {control.corrupt} of {control.judged} judged sessions corrupt"
+        return Finding("control", Outcome.FAIL if same_server else Outcome.INCONCLUSIVE, message)
     answered = control.judged > 0 and control.infra == 0
     message = f"control arm: {control.judged} sessions, {control.infra} without an answer"
     return Finding("control", Outcome.PASS if answered else Outcome.INCONCLUSIVE, message)

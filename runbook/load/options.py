@@ -10,6 +10,11 @@ from runbook.load.script import Shape
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MOST_VALUES = 10_000_000
+"""Lines and rows of all scripts together: more than a thousand waves of 80 sessions, a minute of writing."""
+TOKENS_A_LINE = 16
+"""Of filler, about."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from runbook.load.exchange import turns
 from runbook.load.judgement import judge_turn
 from runbook.load.nonces import Registry
-from runbook.load.options import Options
+from runbook.load.options import MOST_VALUES, TOKENS_A_LINE, Options
 from runbook.load.outcome import Finding, Outcome
 from runbook.load.story import Record, Story
 from runbook.load.streams import NoStreamFileError, read_streams
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from runbook.load.streams import Kept
 
 
-MOST_VALUES = 10_000_000
-"""Lines and rows of all scripts together: more than a thousand waves of 80 sessions, a minute of writing."""
-_TOKENS_A_LINE = 16
 _KINDS = {
     "int": (int,),
     "float": (int, float),
@@ -109,7 +106,7 @@ def _fits(value: object, annotation: str) -> bool:
 
 def _require_few_enough(path: Path, options: Options, waves: int) -> None:
     """The scripts of all waves are written again: raises NoStreamFileError for more of them than any run has."""
-    values = options.sessions * waves * (options.rounds * options.rows + options.ctx // _TOKENS_A_LINE)
+    values = options.sessions * waves * (options.rounds * options.rows + options.ctx // TOKENS_A_LINE)
     sizes = (options.sessions, options.rounds, options.rows, options.ctx + 1, waves)
     if min(sizes) < 1 or values > MOST_VALUES or not 0.0 <= options.shared_prefix <= 1.0:
         raise NoStreamFileError(

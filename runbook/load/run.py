@@ -51,7 +51,7 @@ async def run_validation(asked: Asked, say: Say) -> SessionsResult:
     except PreflightFailed as gone:
         return concluded(result, (*result.findings, without_control(str(gone))))
     result = dataclasses.replace(result, details={**result.details, "control": arm(other)})
-    return concluded(result, with_control(result, other))
+    return concluded(result, with_control(result, other, same_server=chosen.url is None))
 
 
 async def _reach(options: Options, api_key: str | None) -> None:
@@ -102,6 +102,7 @@ def conditions_of(options: Options, played: Played, metrics: ServerMetrics, died
         min_concurrency=options.min_concurrency,
         max_client_cpu=options.max_client_cpu,
         stopped=played.stopped,
+        turns=2 * options.rounds + 1,
     )
 
 

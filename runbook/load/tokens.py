@@ -31,6 +31,8 @@ def counter(path: str | None) -> Count:
     """
     if path is None:
         return estimate
+    if not Path(path).is_file():  # a pipe or a device would be read without end
+        raise NoTokenizerError(f"--tokenizer {path}: no such file")
     try:
         library: Any = importlib.import_module("tokenizers")
     except ImportError as error:

@@ -35,6 +35,7 @@ class Conditions:
     `asked` sessions at once; `peak` streams that ran at once; `client_cpu` is the share of one core, `lag_p99_s`
     how late the client's loop ran, `gap_median_s` between chunks. `peak_running` is the server's own count, where
     it has one; `first_byte_s` the median and the 99th percentile of a request. `died` says why the server is taken for dead.
+    `turns` a session has to its end.
     """
 
     asked: int
@@ -51,6 +52,7 @@ class Conditions:
     min_concurrency: float = 0.5
     max_client_cpu: float = 0.8
     stopped: bool = False
+    turns: int = 0
 
 
 def findings(records: Sequence[Record], conditions: Conditions) -> tuple[Finding, ...]:
@@ -61,6 +63,7 @@ def findings(records: Sequence[Record], conditions: Conditions) -> tuple[Finding
         _infra(records, conditions),
         _ends(records),
         *_declined(records),
+        *_early(records, conditions),
         _concurrency(conditions),
         _client(records, conditions),
         _copying(records),
@@ -194,6 +197,18 @@ def _declined(records: Sequence[Record]) -> Iterator[Finding]:
         message += "; no session saw a tool call: does the server parse tool calls?"
     few = len(declined) <= DECLINED_SHARE * len(records)
     yield Finding("declined", Outcome.PASS if few else Outcome.INCONCLUSIVE, message)
+
+
+def _early(records: Sequence[Record], conditions: Conditions) -> Iterator[Finding]:
+    """Sessions whose model went to `finish` before its turn: what it did not copy was not compared."""
+    early = [record for record in records if record.end == "done" and record.turns < conditions.turns]
+    if not early:
+        return
+    message = (
+        f"{len(early)} of {len(records)} sessions finished before all rounds, {DECLINED_SHARE:.0%} allowed"
+    )
+    few = len(early) <= DECLINED_SHARE * len(records)
+    yield Finding("early", Outcome.PASS if few else Outcome.INCONCLUSIVE, message)
 
 
 def _concurrency(conditions: Conditions) -> Finding:

@@ -28,6 +28,8 @@ def chosen(spec: Bench, given: Mapping[str, str]) -> Bench:
     """The bench with options of the command line over its own. Raises UsageError for a limit that is no share."""
     load = dict(given)
     limit, accept = load.pop("max-regression", None), load.pop("accept", None)
+    if accept is not None and not accept.strip():
+        raise UsageError("--accept: should say why a known loss may pass, found nothing")
     if load.pop("output-file", None):
         load["tell-requests"] = "true"  # the file is written here, wherever the load runs
     return dataclasses.replace(

@@ -52,6 +52,12 @@ def test_without_an_arm_more_than_one_of_them_is_no_pass(slips: int, soft: int, 
     assert result(slips, soft=soft).outcome is (Outcome.PASS if passes else Outcome.INCONCLUSIVE)
 
 
+@pytest.mark.parametrize(("same_server", "wanted"), [(True, Outcome.FAIL), (False, Outcome.INCONCLUSIVE)])
+def test_a_corrupt_control_arm_is_no_pass(same_server: bool, wanted: Outcome) -> None:
+    found = with_control(result(soft=2), result(soft=2, maxrounds=75, foreign=5), same_server=same_server)
+    assert worst(finding.outcome for finding in found) is wanted
+
+
 def test_slips_that_only_the_loaded_arm_has_are_a_fail() -> None:
     assert outcome(result(12), result(0)) is Outcome.FAIL
     assert outcome(result(12), result(11)) is Outcome.INCONCLUSIVE

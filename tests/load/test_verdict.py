@@ -37,6 +37,16 @@ def test_ends_decide_the_outcome(name: str) -> None:
     assert worst(finding.outcome for finding in found) is wanted
 
 
+@pytest.mark.parametrize(
+    ("early", "wanted"), [(4, Outcome.PASS), (5, Outcome.INCONCLUSIVE), (80, Outcome.INCONCLUSIVE)]
+)
+def test_models_that_finish_before_anything_was_copied_prove_nothing(early: int, wanted: Outcome) -> None:
+    run = records(done=early, maxrounds=80 - early)
+    run = [replace(one, turns=2) if one.end == "done" else one for one in run]
+    found = findings(run, replace(GOOD_CONDITIONS, turns=7))
+    assert worst(finding.outcome for finding in found) is wanted
+
+
 def test_time_outs_are_no_proof_and_have_no_bound() -> None:
     found = findings(records(timeout=80), GOOD_CONDITIONS)
     assert checks(found)["corruption"] is Outcome.INCONCLUSIVE

@@ -32,7 +32,8 @@ def level(runs: Sequence[SlotRun], concurrency: int, settings: Settings) -> Leve
     records = [record for run in runs for record in run.records]
     is_open = settings.workload.request_rate is not None
     figures = [repeat_figures(run.records, settings.slo, open_loop=is_open) for run in runs if run.records]
-    shown, check = latencies(records), check_tokens(records, settings.workload.output_tokens)
+    workload = settings.workload
+    shown, check = latencies(records), check_tokens(records, workload.output_tokens, workload.limit)
     client = pooled([run.client for run in runs])
     failures = failures_by_kind(records)
     answered = len(records) - sum(failures.values())

@@ -24,6 +24,10 @@ def token_problems(check: TokenCheck, answered: int) -> list[str]:
         problems.append(
             f"usage names fewer tokens than events came in {check.few_tokens} of {answered} requests"
         )
+    if check.many_tokens:
+        problems.append(
+            f"usage names more tokens than were asked for in {check.many_tokens} of {answered} requests"
+        )
     if check.cached and check.cached > _MAX_CACHED * check.prompt:
         problems.append(f"warm prefix cache: {check.cached} of {check.prompt} prompt tokens were cached")
     if check.without_usage:

@@ -24,6 +24,7 @@ _MOST = {"repeats": 1_000, "processes": 256, "random_input_len": 1_000_000, "ran
 _MOST_CONCURRENCY = 10_000
 _POSITIVE = (
     "random_input_len", "random_output_len", "repeats", "num_prompts", "processes", "budget", "duration", "timeout",
+    "client_cpu", "client_lag",
 )  # fmt: skip
 
 _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -128,6 +129,11 @@ def _check(args: argparse.Namespace) -> None:
         # Not `<= 0`: nan is above nothing. Nor does a bench without end make sense.
         good = value is None or 0 < value < math.inf
         _expect(good, f"--{name.replace('_', '-')}: should be above 0, found {value}")
+    _expect(
+        0 <= args.max_regression < 1,
+        f"--max-regression: should be from 0 up to 1, found {args.max_regression}",
+    )
+    _expect(args.accept is None or bool(args.accept.strip()), "--accept: should say why, found nothing")
     for name, most in _MOST.items():
         value = getattr(args, name)
         _expect(value <= most, f"--{name.replace('_', '-')}: should be at most {most}, found {value}")
@@ -137,7 +143,7 @@ def _levels(listed: str | None, cap: int | None, rate: float | None) -> tuple[in
     _expect(listed is None or cap is None, "--concurrency and --max-concurrency: give one of them")
     if listed is None and cap is None and rate is not None:
         return (UNCAPPED,)
-    text = listed or str(cap or _CONCURRENCY)
+    text = listed or (_CONCURRENCY if cap is None else str(cap))
     try:
         levels = tuple(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError:

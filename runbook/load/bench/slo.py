@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,11 @@ class Slo:
             if name.strip() not in ("ttft", "tpot", "e2e"):
                 raise ValueError(f"--slo: should be ttft=, tpot= or e2e= with milliseconds, found {part!r}")
             try:
-                limits[name.strip()] = float(value)
+                limits[name.strip()] = limit = float(value)
             except ValueError:
-                raise ValueError(f"--slo: {name.strip()} should be milliseconds, found {value!r}") from None
+                limit = math.nan
+            if not 0 < limit < math.inf:
+                raise ValueError(f"--slo: {name.strip()} should be milliseconds, found {value!r}")
         return cls(**limits)
 
     def met(self, request: RequestRecord) -> bool:

@@ -32,6 +32,12 @@ class Workload:
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     ignore_eos: bool = True
 
+    @property
+    def limit(self) -> int:
+        """Tokens an answer may have."""
+        asked = self.extra_body.get("max_tokens")
+        return asked if isinstance(asked, int) else self.output_tokens
+
     def body(self, prompt: str) -> dict[str, Any]:
         """The chat request of one prompt. `ignore_eos` holds the output length where the server takes it."""
         return {

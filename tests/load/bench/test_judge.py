@@ -40,13 +40,14 @@ def test_failures_are_named_by_kind() -> None:
 
 def test_a_warm_cache_makes_a_level_prove_nothing() -> None:
     warm, cold = request(cached_tokens=300), request(cached_tokens=4)
-    assert "300 of 350 prompt tokens were cached" in token_problems(check_tokens([warm], 11), 1)[0]
-    assert token_problems(check_tokens([cold], 11), 1) == []
+    assert "300 of 350 prompt tokens were cached" in token_problems(check_tokens([warm], 11, 11), 1)[0]
+    assert token_problems(check_tokens([cold], 11, 11), 1) == []
 
 
 def test_missing_usage_makes_a_level_prove_nothing() -> None:
     assert (
-        "an event is not a token" in token_problems(check_tokens([request(completion_tokens=None)], 11), 1)[0]
+        "an event is not a token"
+        in token_problems(check_tokens([request(completion_tokens=None)], 11, 11), 1)[0]
     )
 
 

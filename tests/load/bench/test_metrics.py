@@ -131,13 +131,13 @@ def test_nothing_has_no_percentile() -> None:
 def test_tokens_are_checked_against_events_and_length(
     fields: dict[str, Any], seen: tuple[int, int, int]
 ) -> None:
-    found = check_tokens([request(**fields)], 11)
+    found = check_tokens([request(**fields)], 11, 11)
     assert (found.without_usage, found.few_tokens, found.off_length) == seen
 
 
 def test_cached_tokens_are_unknown_where_the_server_is_silent() -> None:
-    assert check_tokens([request()], 11).cached is None
-    assert check_tokens([request(cached_tokens=3), request(cached_tokens=4)], 11).cached == 7
+    assert check_tokens([request()], 11, 11).cached is None
+    assert check_tokens([request(cached_tokens=3), request(cached_tokens=4)], 11, 11).cached == 7
 
 
 @pytest.mark.parametrize(
@@ -168,3 +168,8 @@ def test_the_steady_window_of_an_open_loop_is_from_the_first_end_to_the_last_sen
 def test_an_open_loop_too_short_for_one_is_steady_as_a_whole() -> None:
     records = [request(sent=0.0, ended=1.0), request(sent=0.5, ended=1.5)]
     assert repeat_figures(records, open_loop=True).steady_s == (0.0, 1.5)
+
+
+def test_usage_beyond_what_was_asked_for_is_told() -> None:
+    assert check_tokens([request(), request(completion_tokens=13)], 11, 11).many_tokens == 1
+    assert check_tokens([request(completion_tokens=13)], 11, 20).many_tokens == 0

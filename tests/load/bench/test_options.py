@@ -67,6 +67,14 @@ def test_levels_come_from_concurrencies_or_from_a_rate(options: list[str], level
         (["--concurrency", "10001"], "at most 10000"),
         (["--repeats", "1001"], "--repeats: should be at most 1000"),
         (["--tokenizer", "/nonexistent"], "--tokenizer"),
+        (["--max-concurrency", "0"], "above 0"),
+        (["--client-cpu", "nan"], "--client-cpu"),
+        (["--client-lag", "inf"], "--client-lag"),
+        (["--max-regression", "nan"], "--max-regression"),
+        (["--max-regression", "1"], "--max-regression"),
+        (["--slo", "ttft=nan"], "--slo"),
+        (["--slo", "ttft=-1"], "--slo"),
+        (["--accept", " "], "--accept"),
     ],
 )
 def test_what_makes_no_sense_is_named(options: list[str], named: str) -> None:
