@@ -168,7 +168,12 @@ def _check(args: argparse.Namespace) -> None:
     _expect(not (args.control and args.no_control), "--control and --no-control contradict each other")
     if args.streams is not None:
         folder = args.streams.absolute().parent
-        writable = folder.is_dir() and os.access(folder, os.W_OK) and not args.streams.is_dir()
+        writable = (
+            folder.is_dir()
+            and os.access(folder, os.W_OK)
+            and not args.streams.is_dir()
+            and not args.streams.is_fifo()
+        )
         _expect(writable, f"--streams: no file can be written at {args.streams}")
 
 

@@ -87,6 +87,7 @@ def _together(portion: Portion, played: Sequence[Played]) -> Played:
         began=min(one.began for one in played),
         ended=max(one.ended for one in played),
         stopped=any(one.stopped for one in played),
+        lost=next((one.lost for one in played if one.lost), ""),
         streams=joined([one.streams for one in played if one.streams], portion.streams),
     )
 

@@ -44,7 +44,10 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What the sessions came to. `began` and `ended` by `perf_counter`; `stopped` early; `streams` is the file kept, if any."""
+    """What the sessions came to. `began` and `ended` by `perf_counter`; `stopped` early; `streams` is the file kept, if any.
+
+    `lost` says why it does not hold all that was to be kept.
+    """
 
     records: tuple[Record, ...]
     gauge: Gauge
@@ -53,6 +56,7 @@ class Played:
     ended: float
     stopped: bool
     streams: str | None
+    lost: str = ""
 
 
 async def play_portion(
@@ -68,7 +72,9 @@ async def play_portion(
             with watch.watching():
                 records = await _told(swarm, say)
     health, ended = watch.health(), time.perf_counter()
-    return Played(tuple(records), swarm.gauge, health, swarm.began, ended, swarm.stopped, kept.written)
+    return Played(
+        tuple(records), swarm.gauge, health, swarm.began, ended, swarm.stopped, kept.written, kept.lost
+    )
 
 
 async def _told(swarm: Swarm, say: Say) -> list[Record]:

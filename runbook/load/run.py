@@ -102,6 +102,7 @@ def conditions_of(options: Options, played: Played, metrics: ServerMetrics, died
         min_concurrency=options.min_concurrency,
         max_client_cpu=options.max_client_cpu,
         stopped=played.stopped,
+        lost=played.lost,
         turns=2 * options.rounds + 1,
     )
 

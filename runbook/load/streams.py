@@ -59,12 +59,16 @@ class Spool:
 
 
 class StreamFile:
-    """The evidence file; made with the first line that is written, at `path` or under a name of its own."""
+    """The evidence file; made with the first line that is written, at `path` or under a name of its own.
+
+    A disk that takes no more of it ends no run: `lost` then says why, and nothing further is written.
+    """
 
     def __init__(self, path: Path | None, run: Mapping[str, Any]) -> None:
         self._path = path
         self._run = run
         self._file: IO[str] | None = None
+        self.lost = ""
 
     @property
     def written(self) -> str | None:
@@ -73,6 +77,14 @@ class StreamFile:
 
     def keep(self, session: int, wave: int, spool: Spool) -> None:
         """Every response of one session."""
+        if self.lost:
+            return
+        try:
+            self._keep(session, wave, spool)
+        except OSError as error:
+            self.lost = f"{self._path or 'a temporary file'}: {error.strerror or error}"
+
+    def _keep(self, session: int, wave: int, spool: Spool) -> None:
         if self._file is None:
             self._path = self._path or _own_name()
             self._file = gzip.open(self._path, "wt", encoding="ascii", compresslevel=5)  # noqa: SIM115 - close()
@@ -81,8 +93,12 @@ class StreamFile:
             self._line(_document(session, wave, turn, answer))
 
     def close(self) -> None:
-        if self._file:
+        if self._file is None:
+            return
+        try:
             self._file.close()
+        except OSError as error:
+            self.lost = self.lost or f"{self._path}: {error.strerror or error}"
 
     def _line(self, document: Mapping[str, Any]) -> None:
         if self._file:
@@ -136,6 +152,8 @@ class NoStreamFileError(ValueError):
 
 def read_streams(path: Path) -> tuple[Mapping[str, Any], list[Kept]]:
     """The run's options and its kept responses. Raises NoStreamFileError, and OSError as files do."""
+    if path.is_fifo():
+        raise NoStreamFileError(f"{path}: a pipe, and no file")
     try:
         with contextlib.closing(gzip.open(path, "rt", encoding="ascii")) as file:
             lines = map(json.loads, _lines(file))

@@ -35,7 +35,7 @@ class Conditions:
     `asked` sessions at once; `peak` streams that ran at once; `client_cpu` is the share of one core, `lag_p99_s`
     how late the client's loop ran, `gap_median_s` between chunks. `peak_running` is the server's own count, where
     it has one; `first_byte_s` the median and the 99th percentile of a request. `died` says why the server is taken for dead.
-    `turns` a session has to its end.
+    `turns` a session has to its end. `lost` says why raw streams were not kept.
     """
 
     asked: int
@@ -53,6 +53,7 @@ class Conditions:
     max_client_cpu: float = 0.8
     stopped: bool = False
     turns: int = 0
+    lost: str = ""
 
 
 def findings(records: Sequence[Record], conditions: Conditions) -> tuple[Finding, ...]:
@@ -68,6 +69,7 @@ def findings(records: Sequence[Record], conditions: Conditions) -> tuple[Finding
         _client(records, conditions),
         _copying(records),
         *_trend(records),
+        *_lost(conditions),
     ]
     return tuple(found)
 
@@ -209,6 +211,12 @@ def _early(records: Sequence[Record], conditions: Conditions) -> Iterator[Findin
     )
     few = len(early) <= DECLINED_SHARE * len(records)
     yield Finding("early", Outcome.PASS if few else Outcome.INCONCLUSIVE, message)
+
+
+def _lost(conditions: Conditions) -> Iterator[Finding]:
+    if conditions.lost:
+        message = f"raw streams of unclean sessions could not be kept: {conditions.lost}"
+        yield Finding("streams", Outcome.INCONCLUSIVE, message)
 
 
 def _concurrency(conditions: Conditions) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -156,6 +157,30 @@ def test_the_command_exits_as_the_outcome_says(
     last = json.loads(out.splitlines()[-1])
     assert code == exit_code
     assert (last["event"], last["result"]["outcome"]) == ("result", outcome)
+
+
+@pytest.mark.real
+def test_a_full_disk_takes_the_evidence_and_leaves_the_verdict() -> None:
+    async def body() -> tuple[int, str]:
+        async with FaultServer(lambda request: Behaviour(cut_after=100)).serving() as server:
+            return await command(server, *SMALL, "--streams", "/dev/full")
+
+    code, out = asyncio.run(body())
+    assert code == 1
+    assert (
+        "streams: raw streams of unclean sessions could not be kept: /dev/full: No space left on device"
+        in out
+    )
+
+
+def test_a_pipe_is_neither_written_to_nor_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert main(["repro", "--replay", str(pipe)]) == 2
+    assert main(["repro", "--model", "m", "--streams", str(pipe)]) == 2
+    assert capsys.readouterr().err.count(str(pipe)) == 2
 
 
 @pytest.mark.real
