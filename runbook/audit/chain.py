@@ -71,10 +71,10 @@ def _is_canonical(record: Record) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of the file: its number from 1, its SHA-256, the record it holds if it holds one, and whether that is sound."""
+    """A line of the file: its number from 1, its bytes, the record it holds if it holds one, and whether that is sound."""
 
     number: int
-    sha256: str
+    content: bytes
     record: Record | None
     sound: bool
 
@@ -82,35 +82,47 @@ class _Line:
     def of(cls, number: int, line: bytes) -> _Line:
         record = parse(line)
         sound = record is not None and is_sound(record)
-        return cls(number, hashlib.sha256(line).hexdigest(), record, sound)
+        return cls(number, line, record, sound)
 
 
 def _of_lines(lines: Sequence[_Line]) -> Defect | None:
-    seq, prev, torn = 1, GENESIS, None
-    for at, line in enumerate(lines):
-        if _is_owned_up_to(lines, at) and torn is None:
-            torn = line.sha256
+    seq, prev = 1, GENESIS
+    left: list[
+        _Line
+    ] = []  # lines that are no record: right only where the next record names them as what crashes left
+    for line in lines:
+        if line.record is None:
+            left.append(line)
             continue
-        if line.record is None or not line.sound:
-            return Defect(seq, "edited", f"line {line.number} is not the record that was written there")
-        if line.record.seq != seq:
-            return _misplaced(line.record, seq, lines)
-        if line.record.document.get("prev") != prev:
-            return Defect(seq, "replaced", _other_parent(line.record, prev))
-        if line.record.document.get("torn") != torn:
-            return Defect(seq, "edited", f"the half line before line {line.number} is not the one it names")
-        seq, prev, torn = seq + 1, line.record.hash, None
+        defect = _owning_up(line.record, seq, left) or _in_place(line, line.record, seq, prev, lines)
+        if defect is not None:
+            return defect
+        seq, prev, left = seq + 1, line.record.hash, []
+    return _edited(seq, left[0]) if left else None
+
+
+def _owning_up(record: Record, seq: int, left: Sequence[_Line]) -> Defect | None:
+    if not left:
+        return None
+    torn = hashlib.sha256(b"\n".join(line.content for line in left)).hexdigest()
+    return None if record.document.get("torn") == torn else _edited(seq, left[0])
+
+
+def _in_place(line: _Line, record: Record, seq: int, prev: str, lines: Sequence[_Line]) -> Defect | None:
+    if not line.sound:
+        return _edited(seq, line)
+    if record.seq != seq:
+        return _misplaced(record, seq, lines)
+    if record.document.get("prev") != prev:
+        return Defect(seq, "replaced", _other_parent(record, prev))
+    follows_half = line.number > 1 and lines[line.number - 2].record is None
+    if (record.document.get("torn") is not None) is not follows_half:
+        return Defect(seq, "edited", f"the half line before line {line.number} is not the one it names")
     return None
 
 
-def _is_owned_up_to(lines: Sequence[_Line], at: int) -> bool:
-    """A line that is no record is right only where the next record names it as what a crash left half written."""
-    following = lines[at + 1].record if at + 1 < len(lines) else None
-    return (
-        lines[at].record is None
-        and following is not None
-        and following.document.get("torn") == lines[at].sha256
-    )
+def _edited(seq: int, line: _Line) -> Defect:
+    return Defect(seq, "edited", f"line {line.number} is not the record that was written there")
 
 
 def _misplaced(record: Record, seq: int, lines: Sequence[_Line]) -> Defect:

@@ -49,13 +49,15 @@ def digest(record: Mapping[str, Any]) -> str:
 def place(content: bytes) -> dict[str, Any]:
     """Where the next record of a chain stands: its `seq`, and `prev`, the hash of the one before.
 
-    `torn` is the SHA-256 of what a crash left half written at the end: that line stays, and the next record owns up to it.
+    `torn` is the SHA-256 of what crashes left half written at the end, several lines where they came one after the other:
+    these stay, and the next record owns up to them.
     """
     last = next(_backwards(content), None)
     here = {"seq": last["seq"] + 1, "prev": last["hash"]} if last else {"seq": 1, "prev": GENESIS}
-    tail = content.rpartition(b"\n")[2]
-    torn = {"torn": hashlib.sha256(tail).hexdigest()} if tail and record_of(tail) is None else {}
-    return {**here, **torn}
+    half = content.split(b"\n") if not content.endswith(b"\n") else []
+    whole = next((at for at in range(len(half), 0, -1) if record_of(half[at - 1]) is not None), 0)
+    left = b"\n".join(half[whole:])
+    return {**here, **({"torn": hashlib.sha256(left).hexdigest()} if left else {})}
 
 
 def linked(record: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]:

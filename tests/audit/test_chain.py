@@ -184,8 +184,15 @@ def test_a_half_line_is_right_only_where_the_next_record_owns_up_to_it() -> None
     assert first_defect(content) is None
 
 
-def test_every_flipped_byte_around_a_half_line_is_found() -> None:
-    content = chain_of([record(2)], chain_of([record(1)]) + TORN)
+def test_crashes_one_after_the_other_are_owned_up_to_by_the_next_record() -> None:
+    content = chain_of([record(2), record(3)], chain_of([record(1)]) + TORN + b"\n" + TORN[:4])
+    assert TORN + b"\n" + TORN[:4] + b"\n" in content
+    assert first_defect(content) is None
+
+
+@pytest.mark.parametrize("left", [TORN, TORN + b"\n" + TORN[:4]])
+def test_every_flipped_byte_around_a_half_line_is_found(left: bytes) -> None:
+    content = chain_of([record(2)], chain_of([record(1)]) + left)
     for at in range(len(content)):
         assert first_defect(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :]) is not None, at
 
