@@ -190,11 +190,14 @@ def test_a_url_that_cannot_be_posted_to_is_told_without_any_part_of_it(url: str)
 class Hook(http.server.BaseHTTPRequestHandler):
     answers = 200
     bodies: list[bytes]
+    more: tuple[tuple[str, str], ...] = ()
 
     def do_POST(self) -> None:
         self.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
         self.send_response(self.answers)
         self.send_header("Location", "/elsewhere")
+        for name, value in self.more:
+            self.send_header(name, value)
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -259,3 +262,14 @@ def test_a_webhook_that_hangs_holds_nothing_up_but_the_end_and_that_for_its_dead
         sent(Ended(document()))
         assert time.monotonic() - began < notify.TIMEOUT_S / 2
     assert said == ["2 notices did not go out within 0.2 s"]
+
+
+@pytest.mark.real
+def test_a_notice_that_was_taken_is_not_sent_again_for_an_answer_cut_short(
+    hook: tuple[type[Hook], str],
+) -> None:
+    handler, url = hook
+    handler.more = (("Transfer-Encoding", "chunked"),)
+    said: list[str] = []
+    outbox(url, said)(Ended(document(action="verify")))
+    assert (said, len(handler.bodies)) == ([], 1)
