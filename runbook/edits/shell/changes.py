@@ -68,7 +68,7 @@ def reason(site: Site) -> str:
     if site.conditional:
         return f"{site.name} is set under {site.where}; move it to the top level, or edit it by hand"
     if site.fixed:
-        return f"{site.name} is readonly or typed, so that a value may not arrive as written; edit it by hand"
+        return f"{site.name} is readonly, typed or an array, so that a value may not arrive as written; edit it by hand"
     return f"{site.name} is set by {site.where}, which is not ours to rewrite; write it as export {site.name}=value"
 
 

@@ -93,9 +93,10 @@ class Environment:
 
     def _at_rival(self, rival: Launch, name: str) -> Standing:
         """How the variable stands at an earlier launch of the same program."""
-        before = [
-            placed for placed in self._with_wild(name) if placed.index < rival.index or _is_late(placed)
-        ]
+        last = (
+            rival.index if rival.where else rival.index - 1
+        )  # under a condition assignments may stand beside it
+        before = [placed for placed in self._with_wild(name) if placed.index <= last or _is_late(placed)]
         own = [site for site in rival.sites if site.name == name]
         return _at_launch(self._folded(before), rival, own, name)
 

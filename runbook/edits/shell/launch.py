@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell.commands import past_builtin
-from runbook.edits.shell.traversal import BACKGROUND, FUNCTION
+from runbook.edits.shell.traversal import BACKGROUND, FUNCTION, SUBSHELL
 from runbook.edits.shell.wrappers import Wrapping, unwrap
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _TOOL_NAMES = """
     uname which xargs curl wget module ss lsof fuser stty tput
 """
 _TOOLS = frozenset(_TOOL_NAMES.split())
+_PREPARING = frozenset({".", "cd", "echo", "mkdir", "pushd", "set", "source", "ulimit", "umask"})
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "eval"})
 # What they are given to run is text for a shell too
 _TELLING = _SHELLS | {"script", "su", "runuser"}
@@ -47,7 +48,7 @@ class Launch:
     Both are empty when the command is nested too deep to say. `sites` are its own prefix and env assignments in
     order; `cleared` says that what the script exported does not pass (`env -i`, `exec -c`, sudo); `dropped` are names
     given to `env -u`; `room` is the offset after env's last own word, where another assignment fits;
-    `told` is the text given to `bash -c`. `rivals` are earlier launches of the same program.
+    `told` is the text given to `bash -c`. `rivals` are earlier launches of the same program, which may run instead or too.
     """
 
     index: int
@@ -71,19 +72,26 @@ class Launch:
 
 
 def find(statements: Sequence[Statement]) -> Launch | None:
-    """The launch of a script: the first plain `exec COMMAND`, else the last command that is no everyday tool."""
+    """The launch of a script: the first `exec COMMAND`, one that is always reached before one under a condition.
+
+    Where there is none it is the last command that is no everyday tool.
+    """
     found = _found(statements)
     return found and replace(found, rivals=tuple(_rivals(statements, found)))
 
 
 def _rivals(statements: Sequence[Statement], found: Launch) -> Iterator[Launch]:
-    """Commands in the background before the launch that start the same program: servers too."""
+    """Commands before the launch that start the same program, in the background or by an exec under a condition."""
     for index, statement in enumerate(statements[: found.index]):
         for command in statement.commands:
-            if command.where == BACKGROUND and not _is_tool(command):
-                other = _read(statements, index, command)
-                if _head(other.argv) == _head(found.argv):
-                    yield other
+            if (command.where == BACKGROUND and not _is_tool(command)) or _is_conditional(command):
+                words = command.words[unwrap(command.words, Wrapping()) :]
+                if _head(words) == _head(found.argv):
+                    yield _read(statements, index, command)
+
+
+def _is_conditional(command: Command) -> bool:
+    return _is_exec(command) and bool(command.where) and not command.where.startswith((FUNCTION, SUBSHELL))
 
 
 def _head(argv: Sequence[Word]) -> tuple[str, ...]:
@@ -94,17 +102,30 @@ def _head(argv: Sequence[Word]) -> tuple[str, ...]:
 def _found(statements: Sequence[Statement]) -> Launch | None:
     leaves = (index for index, statement in enumerate(statements) if statement.first == "exit")
     statements = statements[: next(leaves, len(statements))]  # nothing behind a plain exit is ever reached
-    for index, statement in enumerate(statements):
-        for command in statement.commands:
-            words = command.words[past_builtin(command.words) :]
-            if command.where in _SHALLOW and words[0].text == "exec" and len(words) > 1:
-                return _read(statements, index, command)
+    places = [(i, command) for i, statement in enumerate(statements) for command in statement.commands]
+    execs = [(i, command) for i, command in places if command.where in _SHALLOW and _is_exec(command)]
+    certain = [(i, command) for i, command in execs if _is_certain(statements[i], command)]
+    for index, command in (*certain, *execs):
+        return _read(statements, index, command)
     for index in range(len(statements) - 1, -1, -1):
         commands = [c for c in statements[index].commands if not c.where.startswith(FUNCTION)]
         launching = [command for command in commands if not _is_tool(command)]
         if launching:
             return _read(statements, index, launching[0])
     return None
+
+
+def _is_exec(command: Command) -> bool:
+    words = command.words[past_builtin(command.words) :]
+    return words[0].text == "exec" and len(words) > 1
+
+
+def _is_certain(statement: Statement, command: Command) -> bool:
+    """Whether an exec is always reached: alone, or behind what only prepares it, as in `cd /srv && exec …`."""
+    if command.where not in ("&&", "||"):
+        return True
+    before = statement.commands[: statement.commands.index(command)]
+    return bool(before) and all(each.words[0].text in _PREPARING for each in before)
 
 
 def _is_tool(command: Command) -> bool:

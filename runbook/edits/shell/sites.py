@@ -229,6 +229,6 @@ def _assigned(
         literal(source, assign.get("Value"), expands=expands) if placed and not act else None,
         exports=options.exports,
         owned=act is None and measured,
-        fixed=options.readonly or options.transforms,
+        fixed=options.readonly or options.transforms or not plain,  # an array is never exported
         readonly=options.readonly,
     )
