@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook import rollout
+from runbook.errors import UsageError
+from runbook.model import Unit
 from runbook.options import Options
+from runbook.stages import choosing
+from tests.building import host
 from tests.test_rollout import a_host, work_on
 
 if TYPE_CHECKING:
@@ -88,3 +92,15 @@ def test_what_an_interrupted_rollout_left_is_settled_first() -> None:
     story = restart(fake, "decode")
     assert story.exit_code == 2
     assert "unit_restart" not in fake.calls
+
+
+def test_a_role_that_is_also_another_units_name_is_refused_and_a_whole_name_is_not() -> None:
+    decode, router = (
+        Unit(role, name, None, None)
+        for role, name in (("decode", "main.service"), ("router", "decode.service"))
+    )
+    both = host(units=(decode, router))
+    with pytest.raises(UsageError, match="'decode' may be any of decode, router"):
+        choosing.units(both, ["decode"])
+    assert choosing.units(both, ["decode.service"]) == (router,)
+    assert choosing.units(both, []) == (decode, router)

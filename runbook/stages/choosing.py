@@ -21,12 +21,15 @@ ASKED = "asked for on the command line"
 
 def units(host: Host, names: Sequence[str]) -> tuple[Unit, ...]:
     """The units of these roles or unit names, in start order; all of them without names. Raises UsageError."""
-    known = {name: unit for unit in host.units for name in _names(unit)}
-    if unknown := [name for name in names if name not in known]:
-        raise UsageError(
-            f"{host.source}: no unit {unknown[0]!r}; it has: {', '.join(unit.role for unit in host.units)}"
-        )
-    meant = {known[name].role for name in names}
+    found = {name: [unit.role for unit in host.units if name in _names(unit)] for name in names}
+    for name, roles in found.items():
+        if not roles:
+            raise UsageError(
+                f"{host.source}: no unit {name!r}; it has: {', '.join(unit.role for unit in host.units)}"
+            )
+        if len(roles) > 1:
+            raise UsageError(f"{host.source}: {name!r} may be any of {', '.join(roles)}; name the whole unit")
+    meant = {role for roles in found.values() for role in roles}
     return tuple(unit for unit in host.units if unit.role in meant or not names)
 
 
