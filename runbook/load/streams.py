@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import dataclasses
+import fcntl
 import gzip
 import json
 import os
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _IN_MEMORY = 128 << 10
 MAX_LINE_BYTES = 128 << 20
+MOST_BYTES = 2 << 30
 _DAMAGED = (
     ValueError,
     KeyError,
@@ -68,6 +70,7 @@ class StreamFile:
         self._path = path
         self._run = run
         self._file: IO[str] | None = None
+        self._lock: IO[bytes] | None = None
         self.lost = ""
 
     @property
@@ -87,22 +90,35 @@ class StreamFile:
     def _keep(self, session: int, wave: int, spool: Spool) -> None:
         if self._file is None:
             self._path = self._path or _own_name()
+            self._lock = _taken(self._path)
             self._file = gzip.open(self._path, "wt", encoding="ascii", compresslevel=5)  # noqa: SIM115 - close()
             self._line({"kind": "streams", "schema": 1, "run": dict(self._run)})
         for turn, answer in spool.answers():
             self._line(_document(session, wave, turn, answer))
 
     def close(self) -> None:
-        if self._file is None:
-            return
         try:
-            self._file.close()
+            if self._file:
+                self._file.close()
         except OSError as error:
             self.lost = self.lost or f"{self._path}: {error.strerror or error}"
+        if self._lock:
+            self._lock.close()
 
     def _line(self, document: Mapping[str, Any]) -> None:
         if self._file:
             self._file.write(json.dumps(document) + "\n")
+
+
+def _taken(path: Path) -> IO[bytes]:
+    """A hold on the file until it is closed: two runs in one file are the evidence of neither. Raises OSError."""
+    file = path.open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise OSError(error.errno, "another run is writing it") from error
+    return file
 
 
 def _own_name() -> Path:
@@ -150,13 +166,16 @@ class NoStreamFileError(ValueError):
     """The file is none of ours, or damaged."""
 
 
-def read_streams(path: Path) -> tuple[Mapping[str, Any], list[Kept]]:
-    """The run's options and its kept responses. Raises NoStreamFileError, and OSError as files do."""
+def read_streams(path: Path, *, most_bytes: int = MOST_BYTES) -> tuple[Mapping[str, Any], list[Kept]]:
+    """The run's options and its kept responses. Raises NoStreamFileError, and OSError as files do.
+
+    `most_bytes` bounds what the file unpacks to: a small one can hold a thousand times its size.
+    """
     if path.is_fifo():
         raise NoStreamFileError(f"{path}: a pipe, and no file")
     try:
         with contextlib.closing(gzip.open(path, "rt", encoding="ascii")) as file:
-            lines = map(json.loads, _lines(file))
+            lines = map(json.loads, _lines(file, most_bytes))
             head: dict[str, Any] = next(lines, {})
             if head.get("kind") != "streams":
                 raise NoStreamFileError("not a file of raw streams")
@@ -165,11 +184,15 @@ def read_streams(path: Path) -> tuple[Mapping[str, Any], list[Kept]]:
         raise NoStreamFileError(f"{path}: {str(error)[:200] or type(error).__name__}") from error
 
 
-def _lines(file: IO[str]) -> Iterator[str]:
-    """The lines of a file, none longer than a response can be."""
+def _lines(file: IO[str], most_bytes: int) -> Iterator[str]:
+    """The lines of a file, none longer than a response can be, and all of them no more than `most_bytes`."""
+    left = most_bytes
     while line := file.readline(MAX_LINE_BYTES):
         if not line.endswith("\n"):
             raise NoStreamFileError("a line that is cut off, or longer than any response")
+        left -= len(line)
+        if left < 0:
+            raise NoStreamFileError(f"more than {most_bytes} bytes of streams")
         yield line
 
 
