@@ -81,7 +81,7 @@ def of_declaration(source: bytes, command: Node) -> tuple[Site, ...]:
     if variant == "local":
         return tuple(_local(argument) for argument in rest if argument.get("Name"))
     if variant != "export" and any("n" in flag for flag in flags if flag.startswith("-")):
-        return tuple(_referred(source, argument) for argument in rest)
+        return tuple(site for argument in rest for site in _referred(source, argument))
     return tuple(_declared(source, argument, variant, options) for argument in rest)
 
 
@@ -145,11 +145,11 @@ def _local(argument: Node) -> Site:
     )
 
 
-def _referred(source: bytes, argument: Node) -> Site:
-    """`declare -n r=K`: whatever is done to r later is done to K."""
+def _referred(source: bytes, argument: Node) -> tuple[Site, ...]:
+    """`declare -n r=K`: whatever is done to r later is done to K, and nothing to r."""
     target = literal(source, argument.get("Value")) or ""
     name, token = target if NAME.match(target) else "", span(argument)
-    return Site(
+    referred = Site(
         name,
         "touch",
         line(argument),
@@ -161,6 +161,8 @@ def _referred(source: bytes, argument: Node) -> Site:
         conditional=True,
         lasting=True,
     )
+    own = (argument.get("Name") or {}).get("Value", "")
+    return (referred, replace(referred, name=own)) if own else (referred,)
 
 
 def _mentioned(argument: Node, where: str, options: Declaring) -> Site:
