@@ -131,7 +131,7 @@ class Outbox:
     """A listener that tells receivers when a rollout begins and how it ended, and says what did not arrive.
 
     `post` delivers one body to a URL, `sleep` takes seconds; both are called from the outbox's own thread, which ends with
-    the program. After the end notices under way are waited for, at most `deadline_s`.
+    the last notice or the program. After the end notices under way are waited for, at most `deadline_s`.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Outbox:
         self._begun = {"findings": [], "error": None, "rolled_back_to": None, **rollout}
         self._post, self._sleep, self._deadline_s = post or deliver, sleep, deadline_s
         self._started = False
-        self._waiting: queue.SimpleQueue[tuple[Receiver, bytes]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[Receiver, bytes] | None] = queue.SimpleQueue()
         self._left = 0
         self._troubles: list[str] = []
         self._done = threading.Condition()
@@ -168,6 +168,7 @@ class Outbox:
         if self._started or (document["action"] not in _CHANGING and document["audit"]):
             held = moments(document)
             self._send(document, [moment for moment in ("rolled_back", "failed", "passed") if moment in held])
+        self._waiting.put(None)
         with contextlib.suppress(
             KeyboardInterrupt
         ):  # a person who will not wait loses a notice, not the exit code
@@ -191,8 +192,8 @@ class Outbox:
                 self._troubles.append(f"{self._left} notices did not go out within {self._deadline_s:g} s")
 
     def _deliver(self) -> None:
-        while True:
-            receiver, content = self._waiting.get()
+        while (notice := self._waiting.get()) is not None:
+            receiver, content = notice
             trouble = self._tried(receiver, content)
             with self._done:
                 if trouble:

@@ -91,7 +91,7 @@ class RunbookProgram(Program):
         for context in self.tasks:
             for flag in valueless(context, self.argv):
                 raise self._refusal(f"{flag} needs a value and was given none")
-            locate(context, Path(os.environ.get("RUNBOOK_CALLED_FROM") or "."))
+            locate(context, Path(os.environ.pop("RUNBOOK_CALLED_FROM", "") or "."))
 
     def execute(self) -> None:
         try:

@@ -29,6 +29,15 @@ FAILED = document(
 )
 
 
+@pytest.fixture(autouse=True)
+def _delivered(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test has still to deliver ends with it: the next test may be one that reaches no network."""
+    yield
+    for thread in threading.enumerate() if request.node.get_closest_marker("real") else ():
+        if thread.name == "notices":
+            thread.join(10)
+
+
 class Inbox:
     """Takes what is posted, or fails with what it is told to, once for each."""
 

@@ -41,7 +41,8 @@ def told(keys: bytes = b"", *, silent: bool = False) -> str:
                 shown += os.read(terminal, 4096)
             elif b"[y/N] " in shown:
                 os.write(terminal, keys)
-        shown += os.read(terminal, 4096)
+        while more := os.read(terminal, 4096):
+            shown += more
     os.waitpid(pid, 0)
     os.close(terminal)
     return shown.decode()
