@@ -43,7 +43,9 @@ def _validations(document: Mapping[str, Any]) -> Iterator[str]:
     """Clean runs with their bounds; of those that stand among the findings already, where their streams are."""
     for run in document["validations"]:
         if run.get("streams"):
-            yield one_line(f"{run['name']}: the streams that were not clean: {run['streams']} (validate --replay)")
+            yield one_line(
+                f"{run['name']}: the streams that were not clean: {run['streams']} (validate --replay)"
+            )
         if run["outcome"] == Outcome.PASS.value and run["upper_95"] is not None:
             yield one_line(
                 f"{run['name']}: {run['corrupt']} of {run['sessions']} corrupt, "

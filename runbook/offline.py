@@ -138,7 +138,9 @@ def lab_up(directory: Path, *, reset: bool) -> int:
         return error.exit_code
     if reset:  # its chain begins anew, and nobody's history was lost
         audit.forget(audit.directory(directory), LAB)
-    view.say(f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on http://127.0.0.1:{state.ports['router']}")
+    view.say(
+        f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on http://127.0.0.1:{state.ports['router']}"
+    )
     return 0
 
 

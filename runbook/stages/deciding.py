@@ -33,7 +33,9 @@ def mark(work: Work, story: Story, verdict: str) -> None:
     A run that changed no file and concluded nothing learned nothing: an earlier verdict and its figures stay.
     """
     if verdict == "unproven" and story.plan and not story.plan.changes and not _concluded(story):
-        work.run.note(f"release {story.release} keeps its verdict: no file was changed, nothing was concluded")
+        work.run.note(
+            f"release {story.release} keeps its verdict: no file was changed, nothing was concluded"
+        )
         return
     with work.run.step("verdict") as step:
         fields: dict[str, Any] = {"verdict": verdict, "validations": story.measured.validations}
