@@ -58,6 +58,9 @@ def test_only_the_asked_names_differ_in_what_the_server_really_gets(
 
 @pytest.mark.real
 @given(script=scripts())
+@example(script="printf -v 'J[0]' 5\nexport J=0\npython -m sglang.launch_server\n")
+@example(script="mapfile J <<<a\nexport J=0\npython -m sglang.launch_server\n")
+@example(script="read -a J <<<a\nexport J=0\npython -m sglang.launch_server\n")
 def test_what_is_read_is_what_the_server_really_gets(folder: Path, script: str) -> None:
     with contextlib.suppress(EditRefusedError):
         seen = environment(folder, script.encode())

@@ -79,6 +79,7 @@ def _spelt(first: Word, variant: str, arguments: Sequence[Word]) -> Iterator[Sit
 def _written(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
     """Variables that read, mapfile, getopts, `printf -v`, `wait -p` give a value at run time."""
     option = {"printf": "-v", "wait": "-p"}.get(command)
+    listed = command in ("mapfile", "readarray") or any(word.text == "-a" for word in arguments)
     for position, word in enumerate(arguments):
         attached = option is not None and word.raw.startswith(option) and word.raw != option
         named = position > 0 and arguments[position - 1].text == option
@@ -89,8 +90,11 @@ def _written(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
             yield Site("", "touch", word.line, command, word.span, word.span, owned=False)
         element = _ELEMENT.match(name or "")
         if name and (element or NAME.match(name)):
-            named_ = element[1] if element else name
-            yield Site(named_, "touch", word.line, command, word.span, word.span, owned=False)
+            named_, array = (
+                element[1] if element else name,
+                listed or bool(element),
+            )  # which is never exported
+            yield Site(named_, "touch", word.line, command, word.span, word.span, owned=False, fixed=array)
 
 
 def _calculated(arguments: Sequence[Word]) -> Iterator[Site]:
