@@ -244,7 +244,7 @@ def test_another_file_is_no_stream_file(tmp_path: Path, content: bytes) -> None:
 def kept(run: object, *lines: object) -> bytes:
     """A file of raw streams that somebody else wrote."""
     head = {"kind": "streams", "schema": 1, "run": run}
-    return gzip.compress("".join(f"{json.dumps(one)}\n" for one in (head, *lines)).encode())
+    return gzip.compress("".join(f"{json.dumps(one)}\n" for one in (head, *lines)).encode(), mtime=0)
 
 
 RUN = replace(OPTIONS, base_url="http://192.0.2.1").to_json()
@@ -275,8 +275,8 @@ LINE = {"session": 0, "wave": 0, "turn": 1, "end": "complete", "status": 200, "d
         kept(RUN, [1]),
         kept(RUN, LINE)[:-12],
         kept(RUN, LINE)[:60] + b"\0" * 40,
-        gzip.compress(b"[" * 100_000 + b"\n"),
-        gzip.compress(json.dumps({"kind": "streams", "run": RUN}).encode()),
+        gzip.compress(b"[" * 100_000 + b"\n", mtime=0),
+        gzip.compress(json.dumps({"kind": "streams", "run": RUN}).encode(), mtime=0),
     ],
 )
 def test_a_file_of_another_hand_is_refused_whatever_it_holds(tmp_path: Path, content: bytes) -> None:
