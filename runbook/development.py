@@ -16,6 +16,8 @@ CHECKS = (
     ("mypy",),
     ("lint-imports", "--no-logo"),
 )
+# Most tests wait for hosts and servers: three at a time keep two cores busy. A file's tests stay together, with their lab.
+SIDE_BY_SIDE = ("-n", "3", "--dist", "loadfile")
 # Programs the system tests boot Debian hosts with, and the Debian packages they come in.
 SYSTEM = {
     "debootstrap": "debootstrap",
@@ -40,7 +42,9 @@ def test(*, heavy: bool, args: str) -> int:
     install_for_hosts()
     selection = [] if heavy else ["-m", "not heavy"]
     environment = {"HYPOTHESIS_PROFILE": "nightly"} if heavy else {}
-    tested = _run([sys.executable, "-m", "pytest", *selection, *shlex.split(args)], environment)
+    tested = _run(
+        [sys.executable, "-m", "pytest", *SIDE_BY_SIDE, *selection, *shlex.split(args)], environment
+    )
     return tested or checked
 
 
