@@ -16,8 +16,9 @@ CHECKS = (
     ("mypy",),
     ("lint-imports", "--no-logo"),
 )
-# Most tests wait for hosts and servers: three at a time keep two cores busy. A file's tests stay together, with their lab.
-SIDE_BY_SIDE = ("-n", "3", "--dist", "loadfile")
+# Most tests wait for hosts and servers: three at a time keep two cores busy. A file keeps its lab to itself, and in their
+# own order the long files come early.
+SIDE_BY_SIDE = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 # Programs the system tests boot Debian hosts with, and the Debian packages they come in.
 SYSTEM = {
     "debootstrap": "debootstrap",
