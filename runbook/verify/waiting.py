@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from runbook.work import Work
 
 JOURNAL_LINES = 20
+SETTLING_S, SETTLING_READS = 0.5, 6
 
 
 def wait_up(work: Work, unit_: Unit, step: Step, *, replaced_pid: int = 0) -> Finding:
@@ -105,5 +106,16 @@ class Watch:
 
 
 def journal(work: Work, name: str, *, since: float | None = None) -> str:
-    """The last lines of a unit's journal; `since` (the host's clock) leaves out those of earlier starts."""
-    return str(work.wire.call("journal", unit=name, lines=JOURNAL_LINES, since=since, grep=None)["text"])
+    """The last lines of a unit's journal; `since` (the host's clock) leaves out those of earlier starts.
+
+    Read until it says no more: journald takes the last words of a dying process after systemd's own of its death.
+    """
+
+    def read() -> str:
+        return str(work.wire.call("journal", unit=name, lines=JOURNAL_LINES, since=since, grep=None)["text"])
+
+    texts = [read()]
+    while len(texts) < SETTLING_READS and texts[-3:] != [texts[-1]] * 3:  # quiet for a second
+        work.sleep(SETTLING_S)
+        texts.append(read())
+    return texts[-1]

@@ -35,3 +35,16 @@ def test_a_slow_stop_is_told_while_it_lasts_and_the_unit_is_waited_for() -> None
     texts = [event.text for event in told if isinstance(event, Progress)]
     assert found.outcome.value == "pass"
     assert texts[8] == "try 9 of 60, 40 s of 300 s, last: stopping 40 s of 90 s (stop-sigterm)"
+
+
+class LateJournal(FakeHost):
+    """A host whose journal takes a process' last words after systemd has told its death."""
+
+    says = ("exited", "exited", "exited\ntold to crash") + 9 * ("exited\ntold to crash",)
+
+    def _journal(self, unit: str, **_: Any) -> dict[str, str]:
+        return {"text": self.says[self.calls.count("journal") - 1]}
+
+
+def test_the_last_words_of_a_dying_process_are_waited_for() -> None:
+    assert waiting.journal(work_on(LateJournal()), "decode.service") == "exited\ntold to crash"
