@@ -53,3 +53,11 @@ def test_no_text_of_a_host_has_powers_at_the_end() -> None:
     finding = {"check": "unit", "outcome": "fail", "message": HOSTILE}
     texts = ending.lines(document(error=HOSTILE, findings=[finding], overrides={"A": HOSTILE}, host=HOSTILE))
     assert POWERS.search("\n".join(texts[:-1])) is None
+
+
+def test_a_run_that_was_not_clean_says_where_its_streams_are() -> None:
+    run = RUN | {"outcome": "fail", "corrupt": 2, "streams": "/tmp/kept.streams.jsonl.gz"}
+    lines = ending.lines(document(validations=[run]))
+    assert (
+        "  final80: the streams that were not clean: /tmp/kept.streams.jsonl.gz (validate --replay)" in lines
+    )

@@ -230,6 +230,17 @@ def test_a_deploy_that_changes_and_measures_nothing_leaves_an_earlier_proof_as_i
     assert (proven["verdict"], len(proven["validations"])) == ("proven", 2)
 
 
+def test_an_inconclusive_run_takes_no_earlier_proof_back_and_a_corrupt_one_does() -> None:
+    fake = a_host()
+    proven = fake.releases[deploy(fake).release or ""]
+    fake.load = lambda argv: sessions_result(argv, infra=80)
+    assert deploy(fake).exit_code == 3
+    assert (proven["verdict"], len(proven["validations"])) == ("proven", 2)
+    fake.load = corrupt
+    assert deploy(fake).exit_code == 1
+    assert proven["verdict"] == "failed"
+
+
 def test_ctrl_c_in_a_deploy_that_changes_nothing_leaves_an_earlier_proof_as_it_was() -> None:
     fake = a_host()
     proven = fake.releases[deploy(fake).release or ""]

@@ -83,7 +83,7 @@ def _done(record: Record) -> Iterator[str]:
     for restart in record.rows("restarts"):
         unit = str(restart.get("unit"))
         pids = f"MainPID {restart.get('before') or 'none'} to {restart.get('after') or 'none'}"
-        reason = why.pop(unit, "on the way back")  # a plan restarts a unit once
+        reason = why.pop(unit, "on the way back" if plan else "")  # a plan restarts a unit once
         yield f"restarted {unit}: {pids}{f' ({reason})' if reason else ''}"
 
 

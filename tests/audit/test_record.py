@@ -140,3 +140,13 @@ def test_a_record_is_found_in_its_mirror_whatever_host_it_names(mirrors: Path) -
     assert audit.mirror_of(mirrors, audit.find(mirrors, "odd")).name == "gpu3.jsonl"
     with pytest.raises(KeyError):
         audit.mirror_of(mirrors, records_of(chain_of([record(99)]))[0])
+
+
+def test_a_unit_that_is_restarted_again_was_on_the_way_back() -> None:
+    restart = {"unit": "decode.service", "before": 1, "after": 2}
+    planned = {"restarts": [{"unit": "decode.service", "why": "K is '0', wanted '1'"}]}
+    told = prose.lines(Record({"seq": 1, "hash": "", "plan": planned, "restarts": [restart, restart]}, b""))
+    assert [line.rpartition(" (")[2] for line in told if "restarted decode" in line] == [
+        "K is '0', wanted '1')",
+        "on the way back)",
+    ]
