@@ -25,13 +25,27 @@ def _lab_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 @pytest.fixture
 def before(_lab_desk: Desk) -> Desk:
     """A lab in its before state: stale flag in both scripts, fix missing, no release."""
-    lab.up(_lab_desk.directory / ".lab", say=print, usual_ports=False, reset=True)
-    return _lab_desk
+    return _reset(_lab_desk)
 
 
 @pytest.fixture
 def fixed(before: Desk) -> Desk:
     """A lab after a deploy without load."""
-    document = before.document("deploy", "--skip-validation")
+    return _deployed(before)
+
+
+@pytest.fixture(scope="module")
+def running(_lab_desk: Desk) -> Desk:
+    """The same for all tests of a module, which leave the host as it was."""
+    return _deployed(_reset(_lab_desk))
+
+
+def _reset(desk: Desk) -> Desk:
+    lab.up(desk.directory / ".lab", say=print, usual_ports=False, reset=True)
+    return desk
+
+
+def _deployed(desk: Desk) -> Desk:
+    document = desk.document("deploy", "--skip-validation")
     assert document["exit_code"] == 0, document
-    return before
+    return desk

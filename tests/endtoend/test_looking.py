@@ -42,15 +42,15 @@ def hook() -> Iterator[tuple[str, list[bytes]]]:
         thread.join()
 
 
-def test_a_restart_is_recorded_told_by_status_and_reported(fixed: Desk) -> None:
-    assert fixed.document("restart", "--unit", "nosuch", "--yes")["exit_code"] == 2
-    restarted = fixed.document("restart", "--unit", "prefill", "--yes", "--reason", "a look at the lab")
+def test_a_restart_is_recorded_told_by_status_and_reported(running: Desk) -> None:
+    assert running.document("restart", "--unit", "nosuch", "--yes")["exit_code"] == 2
+    restarted = running.document("restart", "--unit", "prefill", "--yes", "--reason", "a look at the lab")
     assert [step["name"] for step in restarted["steps"] if step["name"].startswith("restart")] == [
         "restart prefill",
         "restart decode",
     ]
     looked = [
-        fixed.document(*words)
+        running.document(*words)
         for words in (["status"], ["releases"], ["logs", "--unit", "decode", "--since", "1h"])
     ]
     for document in (restarted, *looked):
@@ -64,33 +64,33 @@ def test_a_restart_is_recorded_told_by_status_and_reported(fixed: Desk) -> None:
     assert any("decode" in line for line in looked[2]["logs"][0]["lines"])
 
 
-def test_logs_are_lines_to_be_piped_on_and_a_report_is_a_page(fixed: Desk) -> None:
-    code, text = fixed.invoke("logs", "--unit", "decode", "--lines", "1")
+def test_logs_are_lines_to_be_piped_on_and_a_report_is_a_page(running: Desk) -> None:
+    code, text = running.invoke("logs", "--unit", "decode", "--lines", "1")
     assert code == 0
     assert len(text.splitlines()) == 3  # connected, the line, the verdict
-    code, text = fixed.invoke("report", "--json")
+    code, text = running.invoke("report", "--json")
     document = json.loads(text)
     assert (code, jsonschemas.problems(document, "report")) == (0, [])
-    page = (fixed.directory / document["output"]).read_text()
+    page = (running.directory / document["output"]).read_text()
     assert "SGLANG_OPT_USE_MULTI_STREAM_OVERLAP" in page
 
 
-def test_a_webhook_hears_of_a_restart_and_one_that_is_gone_changes_nothing(fixed: Desk) -> None:
-    path = fixed.directory / "hosts" / "lab.yml"
+def test_a_webhook_hears_of_a_restart_and_one_that_is_gone_changes_nothing(running: Desk) -> None:
+    path = running.directory / "hosts" / "lab.yml"
     shipped = path.read_text()
     with hook() as (url, bodies):
         path.write_text(
             f"{shipped}\nnotify:\n  - {{url: {url}, on: [started, passed]}}\n  - {{url: 'http://127.0.0.1:9/'}}\n"
         )
-        code, text = fixed.invoke("restart", "--unit", "router", "--yes")
+        code, text = running.invoke("restart", "--unit", "router", "--yes")
     path.write_text(shipped)
     assert code == 0
     assert [json.loads(body)["runbook"]["moment"] for body in bodies] == ["started", "passed"]
     assert text.count("127.0.0.1 was not notified") == 2
 
 
-def test_verbose_tells_every_call(fixed: Desk) -> None:
-    code, text = fixed.invoke("restart", "--unit", "router", "--yes", "-v")
+def test_verbose_tells_every_call(running: Desk) -> None:
+    code, text = running.invoke("restart", "--unit", "router", "--yes", "-v")
     assert code == 0
     for call in ("> observe", "> lock", "> unit_restart", "> audit_append"):
         assert call in text

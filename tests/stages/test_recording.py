@@ -115,10 +115,11 @@ def test_every_field_of_a_record_is_documented(found: Record) -> None:
     assert jsonschemas.problems(dict(found.document), "auditRecord") == []
 
 
-def test_every_byte_of_it_counts(found: Record) -> None:
+def test_bytes_all_over_it_count(found: Record) -> None:
+    """Some of a long record's; `tests/audit/test_chain.py` flips every bit of every byte of short ones."""
     line = found.line + b"\n"
     assert first_defect(line) is None
-    for at in range(len(line)):
+    for at in range(0, len(line), 7):
         assert first_defect(line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :]) is not None, at
 
 
