@@ -10,8 +10,8 @@ import threading
 from runbook.onhost import command
 from runbook.onhost.calls import Refusal, reading
 from runbook.onhost.masking import mask_logins, mask_text
-from runbook.onhost.scope import journal_unit
-from runbook.onhost.units import named
+from runbook.onhost.scope import journal_of
+from runbook.onhost.units import last_pid, named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,11 +35,13 @@ def journal(
         "--no-pager",
         "--quiet",
         "--output=short-iso",
-        journal_unit(session.scope, named(unit)),
         f"--lines={asked}",
     ]
     if since is not None:
         argv.append(f"--since=@{since:.6f}")
+    # A PID is one process' only for a while: without a moment to start from it says nothing.
+    pid = last_pid(unit, "user") if session.scope == "user" and since is not None else 0
+    argv += journal_of(session.scope, named(unit), pid)
     return {"text": select(command.run(argv, expect=(0, 1)), lines, grep)}
 
 

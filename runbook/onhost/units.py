@@ -90,6 +90,12 @@ def startable(unit: str, scope: str = "system") -> dict[str, str]:
     return properties
 
 
+def last_pid(unit: str, scope: str) -> int:
+    """The process the unit last ran as its main one, running or not; 0 where it never ran."""
+    text = command.run(systemctl(scope, "show", "--property=ExecMainPID", "--", named(unit)))
+    return int(_properties(text).get("ExecMainPID") or 0)
+
+
 @reading
 def units(session: Session, units: list[str]) -> dict[str, dict[str, str]]:
     return show(units, session.scope)

@@ -43,7 +43,7 @@ def test_a_users_wire_never_asks_the_machines_manager(
     users.call(call, **args)
     assert systemd.asked
     for asked in systemd.asked:
-        assert " --user" in asked
+        assert "--user" in asked.split() or f"_UID={os.geteuid()} _SYSTEMD_USER_UNIT=" in asked
 
 
 @pytest.mark.real
@@ -64,6 +64,18 @@ def test_a_look_asks_the_users_manager_for_units_and_environment(
     users.call("observe", state=state, files=[], units=[UNIT], names=[], patterns=[])
     assert len(systemd.asked) == 2
     assert all(" --user " in asked for asked in systemd.asked)
+
+
+@pytest.mark.real
+def test_lines_of_a_users_process_that_ended_too_soon_are_found_by_its_pid(
+    users: InProcessWire, systemd: FakeSystemd
+) -> None:
+    systemd.shows("ExecMainPID=159\n")
+    systemd.journal("last words\n")
+    assert users.call("journal", unit=UNIT, since=1767607200.0) == {"text": "last words"}
+    assert systemd.asked[-1].endswith(f" + _UID={os.geteuid()} _PID=159")
+    users.call("journal", unit=UNIT)
+    assert "_PID" not in systemd.asked[-1], "without a moment, the PID may have been anybody's"
 
 
 def test_a_scope_is_one_of_two() -> None:

@@ -134,7 +134,7 @@ def test_the_journal_is_asked_for_lines_and_a_moment(writing: InProcessWire, sys
     found = writing.call("journal", unit="a.service", lines=20, since=1767607200.5, grep=None)
     assert found == {"text": "one\ntwo"}
     assert systemd.asked == [
-        "C journalctl --no-pager --quiet --output=short-iso --unit=a.service --lines=20 --since=@1767607200.500000"
+        "C journalctl --no-pager --quiet --output=short-iso --lines=20 --since=@1767607200.500000 --unit=a.service"
     ]
 
 
