@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.systemd.requests import NAME, check, check_text, newline_of
 from runbook.edits.systemd.unit_file import parse, quote, words
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(NamedTuple):
     """One `name=value` of an `Environment=` line; `value` is None where a specifier (`%h`) decides it."""
 
     name: str
@@ -30,8 +28,7 @@ class Assignment:
     setting: Setting
 
 
-@dataclass(frozen=True, slots=True)
-class DropIn:
+class DropIn(NamedTuple):
     """What a unit file or drop-in says of the environment.
 
     `values` is what its `Environment=` lines leave, None where a specifier decides. `resets`: an empty `Environment=`

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.systemd.environment_file import Entry, entries
 from runbook.edits.systemd.requests import NAME, check, check_text, encodes, newline_of
@@ -18,8 +17,7 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class EnvironmentFile:
+class EnvironmentFile(NamedTuple):
     """What systemd takes from the file: `values` (the last of a name counts), and each entry in order.
 
     `ignored` are entries whose name systemd rejects, such as `export K`.

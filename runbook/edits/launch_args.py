@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.shell import launch as launches
 from runbook.edits.shell import loose, options, parser
@@ -28,16 +27,14 @@ if TYPE_CHECKING:
 NOTHING: Mapping[str, str | None] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """The launching command's words, without wrappers; at the positions `loose` only a run can tell what stands."""
 
     words: tuple[Word, ...]
     loose: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
+class _Draft(NamedTuple):
     """What becomes of the words: new spellings by position, positions to take out, and words to add at the end."""
 
     spelt: dict[int, str]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.shell import changes, environment, obscurities, parser
 from runbook.edits.shell.reparse import reparse
@@ -28,8 +27,7 @@ _APART = (FUNCTION, SUBSHELL, BACKGROUND)
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(NamedTuple):
     """One place that gives a variable a value: `raw` as written, `value` after unquoting (None: known at run time).
 
     `where` says how it stands: export, declare -x, assignment, set -a, prefix, env, or the construct it is under.
@@ -42,8 +40,7 @@ class Assignment:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sourced:
+class Sourced(NamedTuple):
     """A command that sources a file: the path as written, its span in bytes, the line it stands on.
 
     `allexport`: under `set -a`, so that what the file assigns is exported. `where` is the construct it stands under.
@@ -56,16 +53,14 @@ class Sourced:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Return:
+class Return(NamedTuple):
     """A `return` outside functions: the offset where its statement ends, and whether it always runs."""
 
     end: int
     always: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptEnvironment:
+class ScriptEnvironment(NamedTuple):
     """What the launched process gets from the script.
 
     `values` maps each exported, prefix or env variable to its literal value, or None when only a run can tell.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits import launch_args
 from runbook.edits.shell import options
@@ -21,15 +20,14 @@ if TYPE_CHECKING:
 Values = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(NamedTuple):
     """One command line: each option's words after it (none: it stands alone); of a repeated one the last counts.
 
     `undecided` are options whose words only a run can tell; `unknown` says why nothing is known at all.
     """
 
     words: tuple[Word, ...] = ()
-    values: Mapping[str, Values] = field(default_factory=dict)
+    values: Mapping[str, Values] = {}
     undecided: frozenset[str] = frozenset()
     unknown: str = ""
 
@@ -48,7 +46,7 @@ def of_script(content: bytes) -> Arguments:
     except EditRefusedError as refused:
         return Arguments(unknown=str(refused))
     # A literal word is taken for its text, however it is quoted, as a process shows it.
-    plain = tuple(word if word.text is None else replace(word, raw=word.text) for word in command.words)
+    plain = tuple(word if word.text is None else word._replace(raw=word.text) for word in command.words)
     if command.loose:
         loose = plain[command.loose[0]]
         return Arguments(plain, unknown=f"only a run can tell what {loose.raw} stands for")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook import edits
 from runbook.errors import EditRefusedError
@@ -24,8 +23,7 @@ _EDITED_BY = {"drop_ins": "dropin", "env_files": "env_file", "sourced": "serve_s
 _SET_A = "set -a;"
 
 
-@dataclass(frozen=True, slots=True)
-class Offence:
+class Offence(NamedTuple):
     """A flag that a start of the unit would not give as wanted, and the place that is to blame; None: a file takes it away."""
 
     unit: Unit
@@ -33,8 +31,7 @@ class Offence:
     place: Place | None
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """Every planned change of bytes by path, and with them the origins of each unit that has a script, by role."""
 
     after: Mapping[str, bytes | None]

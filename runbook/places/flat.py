@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits import serve_script
 from runbook.errors import EditRefusedError
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 _DEPTH = 5  # a file that sources itself ends here
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where a line of the flat script stands; `sourced`: not in the script itself."""
 
     path: str
@@ -27,8 +25,7 @@ class Origin:
     allexport: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Flat:
+class Flat(NamedTuple):
     """The flat script, the origin of each of its lines, and what it sources that could not be read."""
 
     content: bytes
@@ -36,8 +33,7 @@ class Flat:
     unread: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
+class _Around(NamedTuple):
     """The circumstances a file is read under."""
 
     files: Files
@@ -101,7 +97,7 @@ def _inner(path: str, sourced: Sourced, around: _Around) -> Flat | str | None:
         return None
     inner = _flat(sourced.path, content, found, around.inside(sourced))
     hidden = found.unreadable.get("*")
-    return replace(inner, unread=(f"{sourced.path}: {hidden}", *inner.unread)) if hidden else inner
+    return inner._replace(unread=(f"{sourced.path}: {hidden}", *inner.unread)) if hidden else inner
 
 
 def _until_return(content: bytes, read: ScriptEnvironment) -> tuple[bytes, ScriptEnvironment]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits import serve_script
 from runbook.edits.shell.words import quote
@@ -25,8 +24,7 @@ ANY = "*"  # in `unreadable`: any name may be concerned
 _NOWHERE = Origin("", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Origins:
+class Origins(NamedTuple):
     """What a start of the unit would give its processes.
 
     `places` maps a name to the places that set it in rising precedence; `values` to what comes of them, None where only
@@ -34,9 +32,9 @@ class Origins:
     Of systemd's variables only followed ones are here, of the script's all. `arguments` are those of the script's launch.
     """
 
-    places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
-    values: Mapping[str, str | None] = field(default_factory=dict)
-    unreadable: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, tuple[Place, ...]] = {}
+    values: Mapping[str, str | None] = {}
+    unreadable: Mapping[str, str] = {}
     unread: tuple[str, ...] = ()
     fed_by: tuple[str, ...] = ()
     arguments: Arguments = NO_SCRIPT

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from runbook.onhost.masking import MASK, is_secret
 from runbook.text import one_line
@@ -21,8 +20,7 @@ _KEYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A file and line that sets `name`. `value` None: only a run can tell. The manager's environment has no path.
 
     `allexport`: a sourced file that the script reads under `set -a`.

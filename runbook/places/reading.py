@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,12 +10,11 @@ if TYPE_CHECKING:
     from runbook.model import FileState, Observation
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(NamedTuple):
     """`after` maps paths to their planned bytes (None: the file will be gone); every other file is as it was seen."""
 
     seen: Observation
-    after: Mapping[str, bytes | None] = field(default_factory=dict)
+    after: Mapping[str, bytes | None] = {}
 
     @property
     def known(self) -> tuple[str, ...]:

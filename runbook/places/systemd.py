@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits import dropin, env_file
 from runbook.errors import EditRefusedError
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 _WILD = re.compile(r"[*?\[]")
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """The places systemd takes variables from, in rising precedence, and what could not be read."""
 
     places: tuple[Place, ...]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runbook.places.place import shown
 
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from runbook.places.place import Place
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """One flag on one unit: its places in rising precedence, the one that wins, and what runs."""
 
     flag: str

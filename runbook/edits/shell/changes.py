@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell import insertion, removal
@@ -36,7 +36,7 @@ class _Draft:
         self.splices.append(Splice(*span, text.encode("utf-8", "surrogateescape")))
 
     def drop(self, placed: Placed) -> None:
-        self.operands.setdefault(placed.index, set()).add(placed.site.token)
+        self.operands.setdefault(placed.at, set()).add(placed.site.token)
 
     def all_of(self, index: int) -> set[Span]:
         operands = self.found.script.statements[index].operands
@@ -124,7 +124,7 @@ def _set_in_shell(draft: _Draft, name: str, value: str) -> None:
     if gives:
         _set_in_run(draft, run, gives, value)
     elif last is None or last.site.act in ("unset", "unexport") or not _exporting(run):
-        draft.line(f"export {name}={quote(value)}", not_before=last.index if last else -1)
+        draft.line(f"export {name}={quote(value)}", not_before=last.at if last else -1)
     else:
         _rewrite(draft, _exporting(run)[-1].site, value)
 
@@ -152,25 +152,25 @@ def _set_in_run(draft: _Draft, run: list[Placed], gives: list[Placed], value: st
 def _still_exported(found: Environment, keeper: Placed, kept: list[Placed]) -> bool:
     standing = found.before(keeper.site.name, kept[0] if kept else keeper)
     for placed in kept:
-        site = replace(placed.site, act="assign") if placed is keeper else placed.site
+        site = placed.site._replace(act="assign") if placed is keeper else placed.site
         standing = after(standing, site)
     return standing.present
 
 
 def _export(draft: _Draft, keeper: Placed) -> None:
     """Give an assignment that is not exported the attribute."""
-    operands = draft.found.script.statements[keeper.index].operands
+    operands = draft.found.script.statements[keeper.at].operands
     if operands and operands.bare and len(operands.spans) == 1:
         draft.splices.append(Splice(keeper.site.token[0], keeper.site.token[0], b"export "))
     else:
-        draft.line(f"export {keeper.site.name}", not_before=keeper.index)
+        draft.line(f"export {keeper.site.name}", not_before=keeper.at)
 
 
 def _trailing_run(found: Environment, name: str, sites: list[Placed]) -> list[Placed]:
     """The last sites of a name between which nothing could have used it."""
     run = sites[-1:]
     for placed in reversed(sites[:-1]):
-        if _used_between(found, name, placed.index, run[0].index):
+        if _used_between(found, name, placed.at, run[0].at):
             break
         run.insert(0, placed)
     return run
@@ -184,12 +184,12 @@ def _used_between(found: Environment, name: str, first: int, last: int) -> bool:
 def _drop_shadowed(draft: _Draft, name: str) -> None:
     """Take out assignments whose value the launch's own assignment hides from the only process there is."""
     found, launch = draft.found, draft.found.launch
-    if launch is None or name in found.script.statements[launch.index].mentions:
+    if launch is None or name in found.script.statements[launch.at].mentions:
         return
     for placed in reversed(found.sites(name)):
         if placed.site.conditional or not placed.site.owned or placed.site.act not in (*_GIVES, "export"):
             return
-        if _used_between(found, name, placed.index, launch.index - 1):
+        if _used_between(found, name, placed.at, launch.at - 1):
             return
         draft.drop(placed)
 
@@ -228,7 +228,7 @@ def _unset_in_shell(draft: _Draft, name: str) -> None:
 def _refuse_needed(found: Environment, name: str) -> None:
     """Removing a variable the script still reads would stop it under `set -u`, or change the launch's arguments."""
     for index, statement in enumerate(found.script.statements):
-        launches = found.launch is not None and index == found.launch.index
+        launches = found.launch is not None and index == found.launch.at
         if name in statement.reads and (found.nounset or launches):
             why = "the launch command uses it" if launches else "the script reads it under set -u"
             raise EditRefusedError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell.sites import DECLARATIONS, Site, declaring, naked
@@ -73,7 +72,7 @@ def _spelt(first: Word, variant: str, arguments: Sequence[Word]) -> Iterator[Sit
     where = f"a spelling of {variant} ({first.raw})"
     for word in arguments[len(leading) :]:
         if word.text != "--":
-            yield replace(naked(word, where, options), fixed=options.readonly, readonly=options.readonly)
+            yield naked(word, where, options)._replace(fixed=options.readonly, readonly=options.readonly)
 
 
 def _written(command: str, arguments: Sequence[Word]) -> Iterator[Site]:

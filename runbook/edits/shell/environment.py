@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.shell.launch import find
 from runbook.edits.shell.sites import Site
@@ -21,16 +20,14 @@ _COMMANDS = re.compile(r"(?<![\w-])(?:env|sudo|bash|sh|eval|exec)(?![\w-])")
 _VALUES = ("assign", "append", "unset", "touch")
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A site and the position of its statement; the launch's own sites stand at the launch."""
+class Placed(NamedTuple):
+    """A site and the index (`at`) of its statement; the launch's own sites stand at the launch."""
 
     site: Site
-    index: int
+    at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """How one variable stands at the launch.
 
     `present`: the process gets it; `value`: its literal text, None when only known at run time. `doubt` is the place
@@ -54,8 +51,7 @@ class Standing:
         return alike and (self.doubt is None) == (other.doubt is None)
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(NamedTuple):
     """Every site of a script by name, in order, up to the launch."""
 
     script: Script
@@ -93,10 +89,8 @@ class Environment:
 
     def _at_rival(self, rival: Launch, name: str) -> Standing:
         """How the variable stands at an earlier launch of the same program."""
-        last = (
-            rival.index if rival.where else rival.index - 1
-        )  # under a condition assignments may stand beside it
-        before = [placed for placed in self._with_wild(name) if placed.index <= last or _is_late(placed)]
+        last = rival.at if rival.where else rival.at - 1  # under a condition assignments may stand beside it
+        before = [placed for placed in self._with_wild(name) if placed.at <= last or _is_late(placed)]
         own = [site for site in rival.sites if site.name == name]
         return _at_launch(self._folded(before), rival, own, name)
 
@@ -113,7 +107,7 @@ class Environment:
         """The sites of a name among those that may act on any name; ties keep functions last."""
         sites = list(self.sites(name))
         for placed in self.wild:
-            later = (i for i, site in enumerate(sites) if site.index > placed.index)
+            later = (i for i, site in enumerate(sites) if site.at > placed.at)
             sites.insert(next(later, len(sites)), placed)
         return sites
 
@@ -128,7 +122,7 @@ class Environment:
 def read(script: Script) -> Environment:
     """The environment of a script."""
     launch = _with_variable(script, find(script.statements))
-    last = launch.index if launch else len(script.statements)
+    last = launch.at if launch else len(script.statements)
     named: dict[str, list[Placed]] = {}
     wild: list[Placed] = []
     for placed in _placed(script, launch, last):
@@ -151,7 +145,7 @@ def _with_variable(script: Script, launch: Launch | None) -> Launch | None:
         if site.name in names
     )
     sets = any(_COMMANDS.search(text.partition("=")[2]) for text in texts)
-    return replace(launch, unclear=launch.argv[0].raw) if sets and not launch.unclear else launch
+    return launch._replace(unclear=launch.argv[0].raw) if sets and not launch.unclear else launch
 
 
 def _placed(script: Script, launch: Launch | None, last: int) -> Iterator[Placed]:
@@ -183,7 +177,7 @@ def _exported(site: Site) -> Site:
     """The site under `set -a`: what it assigns is exported too."""
     if site.exports or site.act not in ("assign", "append", "touch"):
         return site
-    return replace(site, exports=True, where="set -a" if site.where == "assignment" else site.where)
+    return site._replace(exports=True, where="set -a" if site.where == "assignment" else site.where)
 
 
 def _embedded(script: Script, launch: Launch | None, last: int) -> Iterator[Placed]:
@@ -203,26 +197,26 @@ def _maybe(name: str, line: int, where: str, spot: tuple[int, int]) -> Site:
 
 
 def _doubted(standing: Standing, site: Site) -> Standing:
-    return replace(standing, doubt=site)
+    return standing._replace(doubt=site)
 
 
 def after(standing: Standing, site: Site) -> Standing:
     """How a variable stands after a place."""
     if site.wild or (standing.fixed and site.act in _VALUES):
-        return _doubted(standing, replace(site, fixed=standing.fixed))
+        return _doubted(standing, site._replace(fixed=standing.fixed))
     if site.conditional:
         # even a place that gives no value may leave the name readonly, and a later assignment without effect
-        kept = replace(standing, fixed=standing.fixed or site.fixed)
+        kept = standing._replace(fixed=standing.fixed or site.fixed)
         return kept if _changes_nothing(standing, site) else _doubted(kept, site)
     exported = standing.exported or site.exports
     match site.act:
         case "unset":
             return Standing()
         case "unexport":
-            return replace(standing, exported=False, present=False)
+            return standing._replace(exported=False, present=False)
         case "export":
             present, fixed = exported and standing.assigned, standing.fixed or site.fixed
-            return replace(standing, exported=exported, present=present, fixed=fixed)
+            return standing._replace(exported=exported, present=present, fixed=fixed)
         case "append":
             joined = f"{standing.value}{site.value}" if standing.literal and site.value is not None else None
             return Standing(exported, joined, exported, True, standing.doubt, site.fixed)
@@ -254,7 +248,7 @@ def _at_launch(shell: Standing, launch: Launch | None, own: list[Site], name: st
         standing = Standing()
     for site in own:
         locked = shell.fixed and site.where == "prefix"
-        doubt = replace(site, fixed=locked) if locked or site.conditional else None
+        doubt = site._replace(fixed=locked) if locked or site.conditional else None
         standing = Standing(True, _given(standing, site), True, True, doubt)
     told = name in launch.told and re.search(rf"(?<![\w${{]){name}(?!\w)", launch.told)
     if standing.doubt is None and (launch.unclear or told):

@@ -49,7 +49,7 @@ def _anchors(found: Environment, not_before: int) -> Iterator[int]:
 
 def _allexported(found: Environment) -> frozenset[int]:
     """Statements that export because of `set -a`."""
-    return frozenset(p.index for sites in found.placed.values() for p in sites if p.site.where == "set -a")
+    return frozenset(p.at for sites in found.placed.values() for p in sites if p.site.where == "set -a")
 
 
 def _header(script: Script, launch: int) -> int:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.shell.commands import past_builtin
 from runbook.edits.shell.traversal import BACKGROUND, FUNCTION, SUBSHELL
@@ -40,18 +39,17 @@ _ASSIGNS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SHALLOW = frozenset({"", BACKGROUND, "&&", "||", "a pipeline", "time"})
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """The launching command.
 
-    `index` is the statement it stands in; `words` are all of its words, `argv` those after wrappers and assignments.
-    Both are empty when the command is nested too deep to say. `sites` are its own prefix and env assignments in
-    order; `cleared` says that what the script exported does not pass (`env -i`, `exec -c`, sudo); `dropped` are names
+    `at` is the index of the statement it stands in; `words` are all of its words, `argv` those after wrappers and
+    assignments. Both are empty when the command is nested too deep to say. `sites` are its own prefix and env assignments
+    in order; `cleared` says that what the script exported does not pass (`env -i`, `exec -c`, sudo); `dropped` are names
     given to `env -u`; `room` is the offset after env's last own word, where another assignment fits;
     `told` is the text given to `bash -c`. `rivals` are earlier launches of the same program, which may run instead or too.
     """
 
-    index: int
+    at: int
     line: int
     where: str = ""
     words: tuple[Word, ...] = ()
@@ -68,7 +66,7 @@ class Launch:
     @property
     def first(self) -> int:
         """The index of the statement before which everything must stand that concerns every server."""
-        return min((rival.index for rival in self.rivals), default=self.index)
+        return min((rival.at for rival in self.rivals), default=self.at)
 
 
 def find(statements: Sequence[Statement]) -> Launch | None:
@@ -77,12 +75,12 @@ def find(statements: Sequence[Statement]) -> Launch | None:
     Where there is none it is the last command that is no everyday tool.
     """
     found = _found(statements)
-    return found and replace(found, rivals=tuple(_rivals(statements, found)))
+    return found and found._replace(rivals=tuple(_rivals(statements, found)))
 
 
 def _rivals(statements: Sequence[Statement], found: Launch) -> Iterator[Launch]:
     """Commands before the launch that start the same program, in the background or by an exec under a condition."""
-    for index, statement in enumerate(statements[: found.index]):
+    for index, statement in enumerate(statements[: found.at]):
         for command in statement.commands:
             if (command.where == BACKGROUND and not _is_tool(command)) or _is_conditional(command):
                 words = command.words[unwrap(command.words, Wrapping()) :]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.shell.commands import past_builtin
 from runbook.edits.shell.traversal import BACKGROUND, SUBSHELL
@@ -51,8 +50,7 @@ _DECLARED = (
 _APART = (SUBSHELL, BACKGROUND)
 
 
-@dataclass(frozen=True, slots=True)
-class Obscurity:
+class Obscurity(NamedTuple):
     """A place that hides what a script does; `fatal`: no edit of the script can be proved."""
 
     line: int

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,8 +15,7 @@ SWITCH = re.compile(r"--(?:disable|enable|enforce|no|skip|trust)[-_]")
 _SEVERAL = re.compile(r"[@*]|(?i:args|opts|options|flags|extra)")
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One option as given: `--x 1`, `--x=1` or `--x` alone (`value` None and not `given`).
 
     `value` is None and `given` true where only a run can tell the value.
@@ -29,8 +27,7 @@ class Option:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """An option's words: position of its name, and how many words of values follow."""
 
     at: int

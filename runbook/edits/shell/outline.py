@@ -8,8 +8,7 @@ statement at the top level it would have found each line of the run there, and a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,8 +26,7 @@ _LINE = re.compile(rb"[ \t]*(?:%s)?[^\n]*\n" % _EXPORT)
 _KINDS = {b"'": "SglQuoted", b'"': "DblQuoted"}
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """A script's text with a statement in place of each run, byte for byte as long; `runs` are their spans."""
 
     text: bytes

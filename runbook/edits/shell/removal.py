@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell.splices import Splice
@@ -46,7 +45,7 @@ def _joined(source: bytes, emptied: Sequence[Statement]) -> list[Statement]:
         last = joined[-1] if joined else None
         if last and last.after == statement.span[0] and b"\n" not in source[last.span[1] : last.after]:
             span = (last.span[0], statement.span[1])
-            joined[-1] = replace(last, span=span, body_end=statement.body_end, after=statement.after)
+            joined[-1] = last._replace(span=span, body_end=statement.body_end, after=statement.after)
         else:
             joined.append(statement)
     return joined

@@ -6,8 +6,7 @@ So where the lines around a change parse as whole statements, the lines above an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.shell.removal import line_end
 from runbook.edits.shell.script import flat, read
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from runbook.edits.shell.script import Piece, Script
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
+class _Window(NamedTuple):
     """Whole lines around a change that cut no statement, and the bytes they become."""
 
     start: int
@@ -47,7 +45,7 @@ def reparse(script: Script, splices: Sequence[Splice]) -> Script:
         pieces += inside
     pieces += [piece for piece in script.pieces if piece.start >= position]
     source = apply(script.source, splices)
-    return replace(script, source=source, pieces=tuple(pieces), statements=flat(pieces))
+    return script._replace(source=source, pieces=tuple(pieces), statements=flat(pieces))
 
 
 def _windows(script: Script, splices: Sequence[Splice]) -> list[_Window]:

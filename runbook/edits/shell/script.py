@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.shell.parser import decode, statements
 from runbook.edits.shell.statements import Options, body_end, of_node
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from runbook.edits.shell.words import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A node at the very top: its bytes with here-documents, and its statements (several for `{ … }`)."""
 
     start: int
@@ -30,8 +28,7 @@ class Piece:
     statements: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(NamedTuple):
     """A script. `shell` is what the shebang switches on; `posix`: it names sh or dash, which know no `$'…'`."""
 
     source: bytes

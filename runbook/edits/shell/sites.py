@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from runbook.edits.shell.words import NAME, end, line, literal, span, words
 from runbook.errors import EditRefusedError
@@ -22,8 +21,7 @@ _SIGN = re.compile(rb"\+?=")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=)(.*)\Z", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """One name at one place. Spans are byte offsets into the script.
 
     `act` says what happens to the variable (touch: it gets a value nobody can read off the text; local: only what its
@@ -54,11 +52,10 @@ class Site:
 
     def under(self, construct: str) -> Site:
         """The same place, standing under a construct."""
-        return replace(self, where=construct, owned=False, conditional=True)
+        return self._replace(where=construct, owned=False, conditional=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Declaring:
+class Declaring(NamedTuple):
     """What the options of a declaration ask for."""
 
     exports: bool = False
@@ -95,7 +92,7 @@ def of_prefixed(command: Word, prefix: Sequence[Site]) -> tuple[Site, ...]:
     """The sites of assignments before a declaration, `K=0 export K`, which may outlive it."""
     if command.text not in DECLARATIONS:
         return ()
-    return tuple(replace(site.under("a prefix of export"), act="touch", value=None) for site in prefix)
+    return tuple(site.under("a prefix of export")._replace(act="touch", value=None) for site in prefix)
 
 
 def _option(source: bytes, argument: Node) -> str | None:
@@ -162,7 +159,7 @@ def _referred(source: bytes, argument: Node) -> tuple[Site, ...]:
         lasting=True,
     )
     own = (argument.get("Name") or {}).get("Value", "")
-    return (referred, replace(referred, name=own)) if own else (referred,)
+    return (referred, referred._replace(name=own)) if own else (referred,)
 
 
 def _mentioned(argument: Node, where: str, options: Declaring) -> Site:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.shell import sites as sites_of
 from runbook.edits.shell.commands import of_words, past_builtin
@@ -29,16 +28,14 @@ _IDLE = frozenset(
 HIDDEN = (SUBSHELL, BACKGROUND)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What `set` or the shebang switched on (True), off (False) or left alone (None)."""
 
     allexport: bool | None = None
     nounset: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A simple command: its words, the assignments before it, and the construct it stands under ("" at the top)."""
 
     words: tuple[Word, ...]
@@ -46,8 +43,7 @@ class Command:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Operands:
+class Operands(NamedTuple):
     """The words of a declaration, assignment or unset that may be taken out one by one.
 
     `keyword_end` is where the words before them end; plain assignments have none (`bare`).
@@ -58,8 +54,7 @@ class Operands:
     bare: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """One top-level statement, or one inside a top-level `{ … }`; offsets count bytes.
 
     `span` covers it with its separator, `body_end` is the end without, `before` and `after` are the end and start of

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +17,7 @@ _SINGLE = re.compile(r"'([^']*)('?)")
 _TAIL = re.compile(r"(?:\\.|[^\\\n\r])*\\?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One `name=value`: `start` to `end` cover it up to its line's end, `value_start` is just after the `=`.
 
     `closed` is false where a quote stays open to the end of the file. `folded`: the comment above ends in a

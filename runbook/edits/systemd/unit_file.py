@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.errors import EditRefusedError
 
@@ -21,8 +20,7 @@ _ESCAPE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word of a setting's value after unquoting, and the span of the file it is written in."""
 
     text: str
@@ -30,8 +28,7 @@ class Word:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One `key=value` of a section, its continuation lines joined.
 
     `start` to `end` cover its lines, newline included; `places` are the offsets of the characters of `value`.
@@ -46,8 +43,7 @@ class Setting:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A section's header: its name and the offset after its line."""
 
     name: str
