@@ -8,9 +8,8 @@ import importlib.util
 import io
 import marshal
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from runbook import usercache
 from runbook.onhost.bootstrap import compiled
@@ -45,8 +44,7 @@ class Caller(Protocol):
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any: ...
 
 
-@dataclass(frozen=True, slots=True)
-class LoadZip:
+class LoadZip(NamedTuple):
     """The archive and its SHA-256 digest, which is its name on the host."""
 
     digest: str

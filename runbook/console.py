@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import TYPE_CHECKING
 
@@ -136,7 +135,7 @@ class Frame:
 
     def say(self, event: Progress) -> None:
         fields = {**self.doing.fields, **event.fields}
-        self.doing = dataclasses.replace(self.doing, said=event.text, fields=fields)
+        self.doing = self.doing._replace(said=event.text, fields=fields)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         doing, width = self.doing, options.max_width - 2

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from runbook.course import Course
 from runbook.deeds import Called as Called
@@ -19,23 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
-@dataclass(frozen=True, slots=True)
-class StepStarted:
+class StepStarted(NamedTuple):
     name: str
     budget_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """The step in progress says where it is; `fields` are numbers for listeners that draw."""
 
     step: str
     text: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class StepEnded:
+class StepEnded(NamedTuple):
     """`at_s` is when it began, in seconds from the beginning of the run."""
 
     name: str
@@ -45,28 +42,24 @@ class StepEnded:
     at_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """Something worth saying that is no finding."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     finding: Finding
 
 
-@dataclass(frozen=True, slots=True)
-class Showed:
+class Showed(NamedTuple):
     """A value for people: a plan, a validation's or bench's result. `kind` names it, `value` is it."""
 
     kind: str
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """The rollout is over, and its document is what `--json` prints."""
 
     document: Mapping[str, Any]

@@ -7,9 +7,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.errors import PreflightError
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-@dataclass(frozen=True, slots=True)
-class Extra:
+class Extra(NamedTuple):
     """One of pyproject's extras: whose it is (`the lab`), what it consists of, how much it loads, and what its lack raises."""
 
     name: str

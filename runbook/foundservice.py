@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runbook import inventory
@@ -61,8 +61,7 @@ def described(bare: Sequence[Unit], seen: Observation, catalogue: Catalogue) -> 
     chat = next((unit.role for unit in bare if unit.role in _LAST), None)
     return Found(
         units=tuple(
-            replace(
-                _answering(unit, launches[unit.role], chat, len(bare)),
+            _answering(unit, launches[unit.role], chat, len(bare))._replace(
                 **given[unit.role][1] if unit.script else {},
             )
             for unit in bare
@@ -98,8 +97,8 @@ def _answering(unit: Unit, launch: Sequence[str | None], chat: str | None, many:
         return unit
     base = f"http://127.0.0.1:{port}"
     if unit.role == chat:
-        return replace(unit, url=base)
-    return replace(unit, health=f"{base}/health", url=base if many == 1 else None)
+        return unit._replace(url=base)
+    return unit._replace(health=f"{base}/health", url=base if many == 1 else None)
 
 
 def _given(unit: Unit, seen: Observation, catalogue: Catalogue) -> tuple[dict[str, str], dict[str, Any]]:

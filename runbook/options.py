@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the operator chose. `load` None: as the host's `traffic` says. `names` of validations; none: all.
 
     Of a bench: `load_options` are options of `python -m runbook.load bench` that go before the host file's; `against` is
@@ -24,7 +22,7 @@ class Options:
     to: str | None = None
     force: bool = False
     names: tuple[str, ...] = ()
-    load_options: Mapping[str, str] = field(default_factory=dict)
+    load_options: Mapping[str, str] = {}
     against: str | None = None
     baseline: Mapping[str, Any] | None = None
     units: tuple[str, ...] = ()

@@ -8,12 +8,10 @@ to an older release.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runbook import restarts
 from runbook.errors import EditRefusedError, MissingOnHostError
@@ -33,8 +31,7 @@ if TYPE_CHECKING:
 Environment = restarts.Environment
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Changes of files, units to restart and why, and the environment each role is meant to get.
 
     `wanted` maps role → name → value, None meaning absent; it holds what the files will say after the changes.
@@ -45,7 +42,7 @@ class Plan:
     changes: tuple[Change, ...] = ()
     restarts: tuple[Restart, ...] = ()
     daemon_reload: bool = False
-    wanted: Mapping[str, Environment] = field(default_factory=dict)
+    wanted: Mapping[str, Environment] = {}
     places: tuple[Told, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -89,9 +86,7 @@ def deploy(host: Host, seen: Observation) -> Plan:
     )
     found = elsewhere.trace(host, seen, {}) if settled.after else settled.origins
     plan = _toward(host, seen, changes, settled.origins)
-    return dataclasses.replace(
-        plan, places=told.told(host, seen, found), notes=_notes(host, found, settled.origins)
-    )
+    return plan._replace(places=told.told(host, seen, found), notes=_notes(host, found, settled.origins))
 
 
 def toward(host: Host, seen: Observation, changes: Sequence[Change]) -> Plan:

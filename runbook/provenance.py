@@ -7,8 +7,7 @@ import os
 import re
 import socket
 import subprocess
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runbook import __version__
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 _GIT_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Ci:
+class Ci(NamedTuple):
     """A CI system: the variable that shows it, and where it tells of job, page and who set it off."""
 
     name: str

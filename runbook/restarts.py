@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.model import Restart
 from runbook.onhost.masking import is_secret
@@ -37,8 +35,7 @@ def needed(
     return with_pair(host, found)
 
 
-@dataclass(frozen=True, slots=True)
-class Feeding:
+class Feeding(NamedTuple):
     """The files a unit's environment comes from, those of them that the plan changes, and what its script launches.
 
     `any_name`: something in them may set any variable, which only a run can tell.
@@ -92,7 +89,7 @@ def _why_arguments(unit: Unit, state: UnitState, seen: Observation, feeding: Fee
     """Declared arguments are compared always; where the plan changes the script, every one is."""
     running = arguments.of_process(feeding.launch, state.processes)
     if running.unknown or feeding.launch.unknown:
-        own = dataclasses.replace(feeding, files=(unit.script or "",))
+        own = feeding._replace(files=(unit.script or "",))
         return _why_unknown(unit, state, seen, own, "arguments are") if unit.args else None
     every = running.values.keys() | feeding.launch.values.keys()
     declared = {argument.name for argument in unit.args}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from runbook import flagtable, releases
@@ -115,7 +114,7 @@ def bench(work: Work, options: Options) -> Story:
     """Bench what serves now, by itself or against an older bench; changes nothing on the host but its audit."""
     story = telling.begin(work, "bench")
     with telling.told(work, story, audited=not options.dry_run):
-        work = dataclasses.replace(work, host=benching.chosen(work.host, options))
+        work = work._replace(host=benching.chosen(work.host, options))
         if not _load_allowed(work, options):
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
         with work.run.step("observe"):

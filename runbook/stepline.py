@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runbook.text import fitted, folded, one_line
 
@@ -14,14 +13,13 @@ WIDEST_BAR = 24
 NARROWEST_BAR = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Doing:
+class Doing(NamedTuple):
     """A step as it was last told. `fields` are the numbers of its last progress."""
 
     name: str
     budget_s: float | None = None
     said: str = ""
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = {}
 
 
 def first(doing: Doing, elapsed_s: float, width: int) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime
 import secrets
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runbook.observation import observe
 
@@ -28,8 +27,7 @@ def new_id(now: datetime.datetime) -> str:
     return f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """One host at work. `checkpoint` raises InterruptedByOperator once the operator asked to stop.
 
     `confirm` and `offer` ask a yes-or-no question: `confirm` is true where the command line already said yes, `offer`
@@ -43,11 +41,11 @@ class Work:
     wire: Wire
     tunnel: Tunnel
     rollout: str
-    operator: Mapping[str, Any] = field(default_factory=dict)
-    tool: Mapping[str, Any] = field(default_factory=dict)
+    operator: Mapping[str, Any] = {}
+    tool: Mapping[str, Any] = {}
     reason: str = ""
     sign: Callable[[bytes], str] | None = None
-    overrides: Mapping[str, str | None] = field(default_factory=dict)
+    overrides: Mapping[str, str | None] = {}
     api_key: str | None = None
     confirm: Callable[[str], bool] = lambda question: False
     offer: Callable[[str], bool] = lambda question: False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,7 +25,7 @@ SCRIPT = "#!/bin/bash\nexport {topk}=0\nexec python -m sglang.launch_server \\\n
 def the_host(*args: Argument) -> Host:
     prefill, decode, router = UNITS
     flags = (Flag(TOPK, None, "diagnostic", ("decode",)),)
-    return host(units=(prefill, dataclasses.replace(decode, args=args), router), flags=flags)
+    return host(units=(prefill, decode._replace(args=args), router), flags=flags)
 
 
 def script(args: str, *, topk: bool = False) -> bytes:
@@ -42,13 +41,11 @@ def seen(
     state = unit_state("decode.service")
     running = Processes("environ", environ or {}, 100, 1000.0, argv=words)
     states = {
-        "decode.service": dataclasses.replace(state, processes=running),
+        "decode.service": state._replace(processes=running),
         "prefill.service": unit_state("prefill.service"),
     }
     look = observation(prefill=script(""), decode=decode, units=states)
-    return dataclasses.replace(
-        look, files={**look.files, DECODE: file_state(DECODE, decode, ctime_s=ctime_s)}
-    )
+    return look._replace(files={**look.files, DECODE: file_state(DECODE, decode, ctime_s=ctime_s)})
 
 
 def reasons(made: plan.Plan) -> dict[str, str]:
@@ -117,10 +114,10 @@ def test_unknown_arguments_restart_only_for_a_newer_script(
 def test_units_that_share_a_script_must_agree() -> None:
     prefill, decode, _ = UNITS
     shared = tuple(
-        dataclasses.replace(unit, script=PREFILL, args=(argument,))
+        unit._replace(script=PREFILL, args=(argument,))
         for unit, argument in (
             (prefill, MEMORY),
-            (decode, dataclasses.replace(MEMORY, value=None, present=True)),
+            (decode, MEMORY._replace(value=None, present=True)),
         )
     )
     with pytest.raises(

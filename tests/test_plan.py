@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -89,7 +88,7 @@ def test_an_unknown_environment_restarts_when_the_script_changed_after_the_start
     unknown = unit_state("decode.service", kind="unknown", started_at=100.0)
     seen = observation(prefill=CLEAN, decode=FIXED, units=RUNNING_RIGHT | {"decode.service": unknown})
     files = dict(seen.files) | {DECODE: file_state(DECODE, FIXED, ctime_s=101.0)}
-    made = plan.deploy(host(), dataclasses.replace(seen, files=files))
+    made = plan.deploy(host(), seen._replace(files=files))
     assert [restart.role for restart in made.restarts] == ["decode"]
 
 
@@ -114,7 +113,7 @@ def test_missing_scripts_and_units_are_named_together_with_the_host() -> None:
         plan.deploy(host(), seen)
     files = {path: file_state(path, None) for path in (PREFILL, DECODE)}
     with pytest.raises(MissingOnHostError, match=f"script {PREFILL}, script {DECODE}"):
-        plan.deploy(host(), dataclasses.replace(observation(), files=files))
+        plan.deploy(host(), observation()._replace(files=files))
 
 
 def test_a_refused_edit_names_the_file() -> None:
@@ -164,7 +163,7 @@ def test_what_an_eval_may_set_at_every_start_restarts_only_for_a_newer_script(
         units={**RUNNING_RIGHT, "decode.service": unit_state("decode.service", environ)},
     )
     files = {**look.files, DECODE: file_state(DECODE, EVAL, ctime_s=ctime_s)}
-    made = plan.deploy(host(), dataclasses.replace(look, files=files))
+    made = plan.deploy(host(), look._replace(files=files))
     assert made.changes == ()
     assert {restart.role: restart.why for restart in made.restarts}.get("decode") == want
     assert made.notes[-1] == (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ def test_a_plan_that_changes_nothing_parses_each_script_once(monkeypatch: pytest
 
     monkeypatch.setattr(subprocess.Popen, "__init__", counted)
     argument = Argument("--mem-fraction-static", "0.9", "room")
-    unit = dataclasses.replace(UNITS[1], args=(argument,))
+    unit = UNITS[1]._replace(args=(argument,))
     script = b"#!/bin/bash\nexport K=parsed-once\nexec python -m x --mem-fraction-static 0.9\n"
     seen = observation(
         decode=script, units={"decode.service": unit_state("decode.service", {"K": "parsed-once"})}

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -125,9 +124,8 @@ def test_hard_corruption_rolls_back_by_itself_to_the_very_bytes_before() -> None
     deploy(fake)
     proven, good = fake.current, dict(fake.files)
     fake.load = corrupt
-    wrong = dataclasses.replace(
-        fake.host,
-        flags=tuple(dataclasses.replace(f, value="1") if f.name == OVERLAP else f for f in fake.host.flags),
+    wrong = fake.host._replace(
+        flags=tuple(f._replace(value="1") if f.name == OVERLAP else f for f in fake.host.flags),
     )
     story = deploy(fake, wanted=wrong)
     assert (story.exit_code, story.rolled_back_to, fake.current) == (1, proven, proven)
@@ -211,7 +209,7 @@ def test_a_file_that_changes_while_the_operator_thinks_is_not_overwritten() -> N
         fake.files[DECODE] += b"# by hand\n"
         return True
 
-    story = rollout.deploy(dataclasses.replace(work_on(fake), confirm=touch), Options())
+    story = rollout.deploy(work_on(fake)._replace(confirm=touch), Options())
     assert story.exit_code == 2
     assert "files_write" not in fake.calls
 
@@ -427,7 +425,7 @@ DROP_IN = "/etc/systemd/system/decode.service.d/flags.conf"
 def with_a_drop_in(*, declared: bool) -> FakeHost:
     """A host whose decode unit has the stale flag in a drop-in as well."""
     units = tuple(
-        dataclasses.replace(unit, drop_ins=(DROP_IN,)) if declared and unit.role == "decode" else unit
+        unit._replace(drop_ins=(DROP_IN,)) if declared and unit.role == "decode" else unit
         for unit in host().units
     )
     return a_host(

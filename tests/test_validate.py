@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -138,7 +137,7 @@ def test_the_arm_and_the_kept_streams_are_shown() -> None:
 
 @pytest.mark.parametrize("wrong", [{"rowz": "12"}, {"rows": "many"}, {"thinking": "maybe"}])
 def test_an_option_the_load_generator_has_not_is_one_line_and_sends_nothing(wrong: dict[str, str]) -> None:
-    spec = dataclasses.replace(VALIDATIONS[0], options=wrong)
+    spec = VALIDATIONS[0]._replace(options=wrong)
     fake = a_host(host=host(validations=(spec,)))
     story = validate(fake)
     (found,) = [finding for finding in story.findings if finding.check == "validation:final80"]
@@ -150,7 +149,7 @@ def test_an_option_the_load_generator_has_not_is_one_line_and_sends_nothing(wron
 
 def test_options_of_the_host_file_reach_the_load_generator() -> None:
     seen: list[list[str]] = []
-    spec = dataclasses.replace(VALIDATIONS[0], options={"control": "concurrency=4", "rows": "12"})
+    spec = VALIDATIONS[0]._replace(options={"control": "concurrency=4", "rows": "12"})
 
     def load(argv: list[str]) -> dict[str, Any]:
         seen.append(argv)

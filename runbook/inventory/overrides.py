@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ def overridden(host: Host, settings: Mapping[str, str | None]) -> Host:
     """
     declared = {flag.name: flag for flag in host.flags}
     changed = {name: _flag(host, declared.get(name), name, value) for name, value in settings.items()}
-    return dataclasses.replace(host, flags=tuple({**declared, **changed}.values()))
+    return host._replace(flags=tuple({**declared, **changed}.values()))
 
 
 def overriding(host: Host, settings: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -53,7 +52,7 @@ def _flag(host: Host, declared: Flag | None, name: str, value: str | None) -> Fl
             f"--set {name}: the value should be one line without control characters, found {value!r}"
         )
     if declared is not None:
-        return dataclasses.replace(declared, value=value, why=WHY)
+        return declared._replace(value=value, why=WHY)
     units = tuple(unit.role for unit in host.units if unit.script)
     if not units:
         raise UsageError(f"--set {name}: no unit of {host.name} has a script to set it in")

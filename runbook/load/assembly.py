@@ -98,12 +98,11 @@ def assemble(stream: bytes) -> Reply:
     draft = _Draft()
     parser = SseParser()
     try:
-        events = [*parser.feed(stream), *parser.close()]
+        for read in (lambda: parser.feed(stream), parser.close):
+            for event in read():
+                draft.event(event)
     except OversizedEventError as error:
-        events = []
         draft.problem("truncated", str(error), 0)
-    for event in events:
-        draft.event(event)
     return draft.reply()
 
 

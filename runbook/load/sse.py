@@ -29,7 +29,8 @@ class SseEvent:
 class SseParser:
     """Takes the stream in any pieces; what it gives does not depend on where the pieces were cut.
 
-    Raises OversizedEventError for a line over `max_line_bytes` or an event over `max_event_bytes`.
+    Raises OversizedEventError for a line over `max_line_bytes` or an event over `max_event_bytes`: once every event
+    before it is given, and from then on.
     """
 
     def __init__(self, *, max_line_bytes: int = 1 << 20, max_event_bytes: int = 4 << 20) -> None:
@@ -43,20 +44,17 @@ class SseParser:
         self._size = 0
         self._event = b""
         self._offset: int | None = None
+        self._refused: OversizedEventError | None = None
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """Events that this piece completed, in order."""
-        if not chunk:
-            return []
-        text = self._without_bom(self._without_lf(chunk))
         found: list[SseEvent] = []
-        lines, self._rest, ending = _split(text)
-        for line, width in zip(lines, ending, strict=True):
-            if event := self._line(line):
-                found.append(event)
-            self._at += len(line) + width
-        if len(self._rest) > self._max_line_bytes:
-            raise OversizedEventError(f"a line of more than {self._max_line_bytes} bytes at byte {self._at}")
+        try:
+            self._read(chunk, found)
+        except OversizedEventError as error:
+            self._refused = error
+            if not found:
+                raise
         return found
 
     def close(self) -> list[SseEvent]:
@@ -64,8 +62,25 @@ class SseParser:
 
         A browser discards such an event; some servers leave out the blank line after their last one.
         """
+        self._require_readable()
         event = self._dispatch()
         return [] if event is None else [event]
+
+    def _require_readable(self) -> None:
+        if self._refused:
+            raise self._refused
+
+    def _read(self, chunk: bytes, found: list[SseEvent]) -> None:
+        self._require_readable()
+        if not chunk:
+            return
+        lines, self._rest, ending = _split(self._without_bom(self._without_lf(chunk)))
+        for line, width in zip(lines, ending, strict=True):
+            if event := self._line(line):
+                found.append(event)
+            self._at += len(line) + width
+        if len(self._rest) > self._max_line_bytes:
+            raise OversizedEventError(f"a line of more than {self._max_line_bytes} bytes at byte {self._at}")
 
     def _without_lf(self, chunk: bytes) -> bytes:
         """The unread text, less the LF of a CRLF whose CR ended the piece before."""
@@ -89,7 +104,7 @@ class SseParser:
         if not line:
             return self._dispatch()
         if len(line) > self._max_line_bytes:
-            raise OversizedEventError(f"a line of {len(line)} bytes at byte {self._at}")
+            raise OversizedEventError(f"a line of more than {self._max_line_bytes} bytes at byte {self._at}")
         name, _, value = line.partition(b":")
         if name:
             self._field(name, value[1:] if value[:1] == b" " else value)

@@ -61,6 +61,11 @@ class Lock:
             raise Refusal("invalid", "no lock is held")
         self._write({**_read(self._descriptor), "step": name})
 
+    def require(self, state: str) -> None:
+        """Refusal unless this lock of this state directory is held: what follows is only right for one at a time."""
+        if not self.held or state != self._state:
+            raise Refusal("invalid", f"the lock of {state} is not held")
+
     def release(self) -> None:
         """Free the lock; freeing a free one is fine."""
         if self.held:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 @writing
 def release_prune(session: Session, state: str, keep: int) -> dict[str, list[str]]:
-    """Remove all but the newest `keep` releases; the ids that went."""
+    """Remove all but the newest `keep` releases, then the bytes that none of those left refers to; the ids that went."""
+    session.lock.require(state)
     if not directory.exists(state):
         return {"removed": []}
     back_to = (inflight.read(state) or {}).get("parent")

@@ -1,4 +1,4 @@
-"""Releases on the host: `releases/<id>/` with the bytes, `manifest.json` and `restore.sh`; `current`."""
+"""Releases on the host: `releases/<id>/` with `manifest.json` and `restore.sh`, their bytes in `objects/`; `current`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import time
 
 from runbook.onhost import files as reading_files
-from runbook.onhost import lock, restore, room
+from runbook.onhost import lock, objects, restore, room
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, reading, writing
 
@@ -34,7 +34,7 @@ def summary(state: str) -> dict[str, Any]:
     return {
         "current": current(state),
         "releases": known,
-        "damaged": sorted(_names(state) - {one["id"] for one in known}),
+        "damaged": _damaged(state, known),
         "inflight": left if isinstance(left, dict) else None,
         "lock": lock.holder(state),
     }
@@ -50,6 +50,10 @@ def manifests(state: str) -> list[dict[str, Any]]:
     """Every whole release's manifest, oldest first."""
     found = [manifest for name in _names(state) if (manifest := _manifest(state, name)) is not None]
     return sorted(found, key=lambda one: (one["created"], one["id"]))
+
+
+def _damaged(state: str, known: list[dict[str, Any]]) -> list[str]:
+    return sorted(_names(state) - {one["id"] for one in known})
 
 
 def _names(state: str) -> set[str]:
@@ -88,13 +92,17 @@ def home(state: str, release: str) -> str:
 
 
 def sweep(state: str) -> None:
-    """Remove what a crash left of releases being made or removed; for whoever holds the lock."""
+    """Remove what a crash left of releases being made or removed, and the bytes no release refers to; for whoever
+    holds the lock."""
     import shutil
 
     root = os.path.join(state, "releases")
     for name in os.listdir(root) if os.path.isdir(root) else []:
         if name.endswith(_PASSING):
-            shutil.rmtree(os.path.join(root, name), ignore_errors=True)
+            shutil.rmtree(os.path.join(root, name))
+    known = manifests(state)
+    if not _damaged(state, known):  # nobody knows what a damaged release refers to, and its restore.sh may be whole
+        objects.sweep(state, {record["sha256"] for one in known for record in one["files"]})
 
 
 def _path(state: str, release: str) -> str:
@@ -109,26 +117,33 @@ def release_read(session: Session, state: str, id: str) -> dict[str, Any]:
     manifest = directory.read_json(os.path.join(path, "manifest.json"))
     return {
         "manifest": manifest,
-        "files": {record["path"]: _saved(path, record) for record in manifest["files"]},
+        "files": {record["path"]: _saved(state, id, record) for record in manifest["files"]},
     }
 
 
-def _saved(release: str, record: Mapping[str, Any]) -> dict[str, str] | None:
+def _saved(state: str, release: str, record: Mapping[str, Any]) -> dict[str, str] | None:
     """A saved file's bytes; Refusal where they are no longer those the manifest names."""
     if record["sha256"] is None:
         return None
-    content = reading_files.content_of(restore.saved(release, record["path"]))
-    if reading_files.digest(content) != record["sha256"]:
-        raise Refusal(
-            "failed", f"{record['path']} as saved in {release} is damaged", {"path": record["path"]}
-        )
+    try:
+        content = objects.read(_kept_at(state, release, record), record["sha256"])
+    except Refusal as refusal:
+        message = f"release {release} cannot give {record['path']} back: {refusal.message}"
+        raise Refusal(refusal.kind, message, {**refusal.data, "id": release}) from None
     return {"b64": base64.b64encode(content).decode("ascii")}
+
+
+def _kept_at(state: str, release: str, record: Mapping[str, Any]) -> str:
+    """Where a saved file's bytes are: releases from before there were objects hold copies of their own."""
+    copy = os.path.join(_path(state, release), "files") + record["path"]
+    return copy if os.path.lexists(copy) else objects.path_of(state, record["sha256"])
 
 
 @writing
 def release_save(
     session: Session, state: str, manifest: Mapping[str, Any], files: list[str]
 ) -> dict[str, str]:
+    session.lock.require(state)
     release = str(manifest.get("id") or new_id())
     path = _path(directory.ensure(state), release)
     if os.path.lexists(path):
@@ -136,6 +151,7 @@ def release_save(
     looks = {name: reading_files.look(directory.absolute(name)) for name in files}
     _require_readable(looks)
     room.require((path, len(look["b64"] or "")) for look in looks.values())
+    objects.keep(state, {base64.b64decode(look["b64"]) for look in looks.values() if look["exists"]})
     _lay(path, {**manifest, "id": release}, looks)
     return {"id": release}
 
@@ -159,9 +175,6 @@ def _lay(path: str, manifest: Mapping[str, Any], looks: Mapping[str, Mapping[str
     shutil.rmtree(fresh, ignore_errors=True)
     directory.make_private(fresh)
     records = [record(name, look) for name, look in looks.items()]
-    for name, look in looks.items():
-        if look["exists"]:
-            _save(restore.saved(fresh, name), base64.b64decode(look["b64"]))
     directory.write_json(os.path.join(fresh, "manifest.json"), {**manifest, "files": records})
     script = restore.render(records, {name: look["real_path"] for name, look in looks.items()})
     directory.write_bytes(os.path.join(fresh, "restore.sh"), script, mode=0o700)
@@ -183,11 +196,6 @@ def record(path: str, look: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _save(path: str, content: bytes) -> None:
-    directory.make_private(os.path.dirname(path))
-    directory.write_bytes(path, content)
-
-
 @writing
 def release_update(session: Session, state: str, id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     path = os.path.join(home(state, id), "manifest.json")
@@ -200,6 +208,7 @@ def release_update(session: Session, state: str, id: str, fields: Mapping[str, A
 
 @writing
 def set_current(session: Session, state: str, id: str) -> dict[str, Any]:
+    session.lock.require(state)
     home(state, id)
     fresh = os.path.join(state, "current.new")
     directory.remove(fresh)
@@ -213,11 +222,12 @@ def set_current(session: Session, state: str, id: str) -> dict[str, Any]:
 def release_remove(session: Session, state: str, id: str) -> dict[str, Any]:
     import shutil
 
+    session.lock.require(state)
     path = home(state, id)
     if id == current(state):
         raise Refusal("invalid", f"{id} is the current release", {"id": id})
     doomed = f"{path}.gone"
     os.rename(path, doomed)
-    shutil.rmtree(doomed)
     directory.sync_directory(os.path.dirname(path))
+    shutil.rmtree(doomed)
     return {}

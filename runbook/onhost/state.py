@@ -43,6 +43,7 @@ def make_private(path: str) -> None:
     if not os.path.isdir(path):
         make_private(os.path.dirname(path))
         os.mkdir(path, PRIVATE_DIRECTORY)
+        sync_directory(os.path.dirname(path))
 
 
 def check(state: str) -> None:

@@ -6,7 +6,6 @@ are healthy again and the router's `/health` and `/workers` say so too (sglang-r
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import re
@@ -47,7 +46,7 @@ class Breaker:
         if not self.timeout_s:
             return budget
         attempts = math.ceil((min(self.timeout_s, LONGEST_S) + MARGIN_S) / budget.every_s) + 1
-        return dataclasses.replace(budget, attempts=max(budget.attempts, attempts))
+        return budget._replace(attempts=max(budget.attempts, attempts))
 
     def told(self, waited_s: float, answer: str) -> str:
         """What a chat's failure means while every worker is healthy, `waited_s` after the first one failed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 OLDEST = (3, 9)
 # The helper's modules for a Python whose bytecode has this magic number.
@@ -22,8 +22,7 @@ _BOOT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Greeting:
+class Greeting(NamedTuple):
     """The Python that answered, the magic number of its bytecode, and what followed the greeting already."""
 
     version: tuple[int, int]

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import getpass
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.errors import UnreachableError
 from runbook.ssh.known_hosts import STANDARD_PORT
@@ -27,8 +26,7 @@ _SYSTEM_KNOWN_HOSTS = "/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"
 _HOPS_LIMIT = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
+class Hop(NamedTuple):
     """One login on the way. `alias` is the name it was asked for, `host` where it really is.
 
     `agent` is the agent's socket; with `only_keys` it speaks for the keys named here alone.
@@ -64,11 +62,11 @@ def hops(target: SshTarget) -> tuple[Hop, ...]:
 
 def _explicit(hop: Hop, target: SshTarget) -> Hop:
     """What the host file says counts more than any configuration."""
-    return replace(hop, keys=(Path(target.key).expanduser(),), only_keys=True) if target.key else hop
+    return hop._replace(keys=(Path(target.key).expanduser(),), only_keys=True) if target.key else hop
 
 
 def _with_known_hosts(hop: Hop, target: SshTarget) -> Hop:
-    return replace(hop, known_hosts=(Path(target.known_hosts).expanduser(),)) if target.known_hosts else hop
+    return hop._replace(known_hosts=(Path(target.known_hosts).expanduser(),)) if target.known_hosts else hop
 
 
 def _before(ask: Ask, hop: Hop, seen: tuple[str, ...]) -> tuple[Hop, ...]:

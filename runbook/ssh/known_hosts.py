@@ -10,8 +10,7 @@ import binascii
 import fnmatch
 import hashlib
 import hmac
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +20,7 @@ STANDARD_PORT = 22
 Standing = Literal["known", "unknown", "changed", "revoked"]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One key of a known_hosts file. `marker` is empty, `@cert-authority` or `@revoked`; `where` is file:line."""
 
     marker: str
@@ -38,8 +36,7 @@ class Line:
         return _listed(self.hosts, name)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """How a shown key stands, and the lines that say so."""
 
     standing: Standing

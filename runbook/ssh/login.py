@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fabric
 import paramiko
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 KEEPALIVE_S = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
+class Login(NamedTuple):
     """A logged-in hop, and the fingerprint of the key that let us in."""
 
     transport: paramiko.Transport

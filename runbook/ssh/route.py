@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.ssh.login import Login, login
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from runbook.ssh.hops import Hop
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """Hops from the outermost to the host itself; see `runbook.ssh.connect` for the rest."""
 
     hops: tuple[Hop, ...]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runbook.errors import HelperError
 from runbook.ssh.wire import is_answer, value
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 ROW = "several"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """One call of a row."""
 
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.errors import LinkLostError, PreflightError, UnreachableError
 from runbook.onhost import frames
@@ -45,16 +45,14 @@ class Heard:
         return "".join(f"\n  {line}" for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(NamedTuple):
     """A channel behind which the helper runs, and what already came after its greeting."""
 
     channel: paramiko.Channel
     rest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """What is started, on what, and how long its beginning may take. `payload` is given the Python's magic number."""
 
     hop: Hop

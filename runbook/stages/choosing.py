@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 from runbook import plan as plans
@@ -41,4 +40,4 @@ def restart_plan(host: Host, seen: Observation, names: Sequence[str]) -> Plan:
     """The plan that restarts these units and changes nothing; a prefill takes decode along."""
     asked = tuple(Restart(unit.name, unit.role, ASKED) for unit in units(host, names))
     plan = plans.toward(host, seen, ())
-    return dataclasses.replace(plan, restarts=restarts.with_pair(host, asked))
+    return plan._replace(restarts=restarts.with_pair(host, asked))

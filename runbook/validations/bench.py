@@ -32,8 +32,7 @@ def chosen(spec: Bench, given: Mapping[str, str]) -> Bench:
         raise UsageError("--accept: should say why a known loss may pass, found nothing")
     if load.pop("output-file", None):
         load["tell-requests"] = "true"  # the file is written here, wherever the load runs
-    return dataclasses.replace(
-        spec,
+    return spec._replace(
         max_regression=spec.max_regression if limit is None else share(limit),
         accept=accept or spec.accept,
         options={**spec.options, **load},

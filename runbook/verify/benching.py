@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +63,7 @@ def chosen(host: Host, options: Options) -> Host:
     spec = host.bench or bench.DEFAULT
     given = options.load_options
     if isinstance(spec, Bench):
-        return dataclasses.replace(host, bench=bench.chosen(spec, given))
+        return host._replace(bench=bench.chosen(spec, given))
     if given:
         raise UsageError(
             f"the bench of {host.name} is a command of its own; it takes no --{next(iter(given))}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from runbook.errors import MeasureError, UsageError
@@ -100,4 +99,4 @@ def _not_measured(work: Work, step: Step, check: str, error: MeasureError) -> Ou
 def _again(validations: tuple[Validation, ...]) -> Sessions | None:
     """The first validation with one round: short, and at full concurrency."""
     first = next((spec for spec in validations if isinstance(spec, Sessions)), None)
-    return first and dataclasses.replace(first, name=f"{first.name}-again", rounds=1)
+    return first and first._replace(name=f"{first.name}-again", rounds=1)

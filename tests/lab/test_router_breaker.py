@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import importlib.util
 import json
 import subprocess
@@ -151,7 +150,7 @@ def wait(ports: Mapping[str, int], attempts: int) -> Any:
         host=host(units=units, wait=Wait(Budget(1, 1, 1), Budget(attempts, 0.25, 5), 8, 0.0)),
         exec_starts={"router": f"argv[]=python -m sglang_router.launch_router {' '.join(BREAKER)}"},
     )
-    work = dataclasses.replace(work_on(fake), tunnel=Direct(), sleep=time.sleep, clock=time.monotonic)  # type: ignore[arg-type]
+    work = work_on(fake)._replace(tunnel=Direct(), sleep=time.sleep, clock=time.monotonic)  # type: ignore[arg-type]
     with work.run.step("ready") as step:
         return readiness.wait(work, step)
 

@@ -91,7 +91,16 @@ def test_an_event_at_the_end_without_its_blank_line_is_given_at_the_close() -> N
 def test_lines_and_events_are_bounded() -> None:
     with pytest.raises(OversizedEventError, match="a line of more than 100 bytes"):
         SseParser(max_line_bytes=100).feed(b"data: " + b"x" * 200)
-    with pytest.raises(OversizedEventError, match="a line of 206 bytes"):
+    with pytest.raises(OversizedEventError, match="a line of more than 100 bytes"):
         SseParser(max_line_bytes=100).feed(b"data: " + b"x" * 200 + b"\n\n")
     with pytest.raises(OversizedEventError, match="an event of more than 100 bytes"):
         SseParser(max_event_bytes=100).feed(b"data: xxxxxxxxxxxxxxxxxxxx\n" * 10)
+
+
+def test_what_came_before_an_oversized_line_is_given_wherever_the_stream_is_cut() -> None:
+    for pieces in ([b"data: a\n\ndata: " + b"x" * 200], [b"data: a\n\n", b"data: " + b"x" * 200]):
+        parser = SseParser(max_line_bytes=100)
+        assert [event.data for event in parser.feed(pieces[0])] == [b"a"]
+        for more in (lambda parser=parser: parser.feed(pieces[-1]), parser.close):  # noqa: B023
+            with pytest.raises(OversizedEventError, match="at byte 9"):
+                more()

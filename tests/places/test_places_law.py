@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -179,7 +178,7 @@ def really(service: Service, folder: Path, files: dict[str, str] | None = None) 
 
 
 def read(service: Service, folder: Path) -> Origins:
-    flags = [laying.flag(), dataclasses.replace(laying.flag(), name="J")]
+    flags = [laying.flag(), laying.flag()._replace(name="J")]
     return origins.of(laying.the_host().units[0], flags, Files(laying.seen(service.case(folder))))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import socket
 import subprocess
@@ -40,7 +39,7 @@ def filed(server: sshd.Sshd, tmp_path: Path, text: str = "") -> SshTarget:
     """A target whose known_hosts holds `text` alone."""
     path = tmp_path / "known_hosts"
     path.write_text(text)
-    return dataclasses.replace(server.target(), known_hosts=str(path))
+    return server.target()._replace(known_hosts=str(path))
 
 
 def fingerprint(path: Path) -> str:
@@ -186,7 +185,7 @@ def test_a_key_that_was_named_is_not_replaced_by_another_of_the_agent(
 def test_nobody_there_is_said(server: sshd.Sshd) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        target = dataclasses.replace(server.target(), port=free.getsockname()[1])
+        target = server.target()._replace(port=free.getsockname()[1])
         assert refused(target).endswith("Connection refused")
 
 
@@ -195,19 +194,19 @@ def test_a_name_that_has_no_address_is_said(server: sshd.Sshd, monkeypatch: pyte
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    target = dataclasses.replace(server.target(), address="gpu9.example.net")
+    target = server.target()._replace(address="gpu9.example.net")
     assert "no address of that name (Name or service not known)" in refused(target)
 
 
 def test_a_name_that_can_be_none_is_said(server: sshd.Sshd) -> None:
-    assert "no address of that name" in refused(dataclasses.replace(server.target(), address="g" * 64))
+    assert "no address of that name" in refused(server.target()._replace(address="g" * 64))
 
 
 def test_a_server_that_says_nothing_is_given_up(server: sshd.Sshd) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        target = dataclasses.replace(server.target(), port=silent.getsockname()[1])
+        target = server.target()._replace(port=silent.getsockname()[1])
         assert "127.0.0.1" in refused(target, timeout_s=0.5)
 
 
@@ -226,7 +225,7 @@ def test_a_server_that_is_no_ssh_is_said(server: sshd.Sshd) -> None:
 
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
-        target = dataclasses.replace(server.target(), port=other.getsockname()[1])
+        target = server.target()._replace(port=other.getsockname()[1])
         assert "speaks no SSH" in refused(target, timeout_s=5.0)
         thread.join(20)
 
@@ -276,7 +275,7 @@ def test_a_jump_host_that_cannot_reach_the_target_is_said(
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-        message = refused(dataclasses.replace(target, port=port))
+        message = refused(target._replace(port=port))
     assert "the jump host cannot reach it (Connect failed)" in message
 
 
@@ -300,13 +299,13 @@ def test_a_proxy_command_carries_the_connection(server: sshd.Sshd, tmp_path: Pat
     config.write_text(
         f"Host 127.0.0.1\n  ProxyCommand {sys.executable} {relay} %h {server.port}\n  HostKeyAlias [127.0.0.1]:{server.port}\n"
     )
-    target = dataclasses.replace(server.target(), address="127.0.0.1", config=str(config), port=None)
+    target = server.target()._replace(address="127.0.0.1", config=str(config), port=None)
     ssh.connect(target).close()
 
 
 def test_a_proxy_command_that_fails_is_said(server: sshd.Sshd, tmp_path: Path) -> None:
     (tmp_path / "config").write_text("Host gpu1\n  ProxyCommand exit 3\n")
-    target = dataclasses.replace(server.target(), address="gpu1", config=str(tmp_path / "config"))
+    target = server.target()._replace(address="gpu1", config=str(tmp_path / "config"))
     assert refused(target).endswith("the connection was closed before SSH had begun")
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -113,12 +112,11 @@ def test_releases_beyond_keep_releases_go_after_a_deploy_and_are_named() -> None
     told: list[Event] = []
     for value in ("0", "1", "0", "1"):
         flags = tuple(
-            dataclasses.replace(flag, value=value) if flag.value is not None else flag
-            for flag in fake.host.flags
+            flag._replace(value=value) if flag.value is not None else flag for flag in fake.host.flags
         )
         fake.lock = None
         fake.clock.sleep(1)
-        work = work_on(fake, listeners=[told.append], wanted=dataclasses.replace(fake.host, flags=flags))
+        work = work_on(fake, listeners=[told.append], wanted=fake.host._replace(flags=flags))
         assert rollout.deploy(work, Options(skip_validation=True)).exit_code == 0
     assert len(fake.releases) == 2
     assert {fake.current, fake.releases[fake.current or ""]["parent"]} == set(fake.releases)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from pathlib import Path
@@ -37,7 +36,7 @@ INFO = {
 def wired(fake: FakeHost, **fields: Any) -> Any:
     """Work whose calls are told, as the command line's are."""
     work = work_on(fake, tool=TOOL, reason="the race", **fields)
-    return dataclasses.replace(work, wire=TellingWire(fake, work.run.tell, fake.clock))  # type: ignore[arg-type]
+    return work._replace(wire=TellingWire(fake, work.run.tell, fake.clock))  # type: ignore[arg-type]
 
 
 def deployed(fake: FakeHost, **fields: Any) -> Record:

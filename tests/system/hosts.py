@@ -17,7 +17,7 @@ from tests.system.boot.commands import output, run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tests.system.boot.machine import Machine
+    from tests.system.boot.machine import Bind, Machine
     from tests.system.boot.records import Place
 
 _PROJECT = Path(__file__).parents[2]
@@ -125,9 +125,9 @@ class Fleet:
         run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self._key)])
         self._known_hosts.touch()
 
-    def boot(self, names: Sequence[str]) -> tuple[TestHost, ...]:
-        """Boot one host a name, all at once; returns when sshd answers on each."""
-        hosts = tuple(self._host(index, name) for index, name in enumerate(names))
+    def boot(self, names: Sequence[str], binds: Sequence[Bind] = ()) -> tuple[TestHost, ...]:
+        """Boot one host a name, all at once; returns when sshd answers on each. All see `binds`."""
+        hosts = tuple(self._host(index, name, binds) for index, name in enumerate(names))
         with ThreadPoolExecutor(len(hosts)) as pool:
             list(pool.map(TestHost.power_on, hosts))
         return hosts
@@ -137,8 +137,12 @@ class Fleet:
         for one in self._machines:
             one.power_off()
 
-    def _host(self, index: int, name: str) -> TestHost:
-        made = machine.made(self._place, self._place.record(index, name), self._tree)
+    @property
+    def place(self) -> Place:
+        return self._place
+
+    def _host(self, index: int, name: str, binds: Sequence[Bind]) -> TestHost:
+        made = machine.made(self._place, self._place.record(index, name), self._tree, binds)
         self._machines.append(made)
         self._let_in(made.record.root)
         address = made.record.address

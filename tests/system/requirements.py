@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
+from runbook.development import SYSTEM
 from tests.system.boot import base, cgroups
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def obstacle(platform: str, uid: int) -> str | None:
     """The first thing that is missing on a platform (`sys.platform`) for a user; None when hosts can be booted."""
     if platform != "linux":
-        return "system tests boot Debian hosts, which needs Linux"
+        return "booting Debian hosts needs Linux"
     if uid != 0:
-        return "system tests boot Debian hosts, which needs root"
+        return "booting Debian hosts needs root"
     if missing := base.missing_programs():
-        return f"system tests need programs that are not installed: {', '.join(missing)}"
+        return f"booting Debian hosts needs programs that are not installed: {', '.join(missing)}{_packages(missing)}"
     if not base.can_mount():
-        return "system tests boot Debian hosts, and this root may not mount file systems"
+        return "booting Debian hosts needs to mount file systems, which this root may not"
     if not cgroups.usable():
-        return "system tests boot Debian hosts, and this root may not make control groups"
+        return "booting Debian hosts needs to make control groups, which this root may not"
     try:
         base.mirror()
     except base.NoMirror:
-        return "system tests build a Debian, and this machine's apt knows no archive of its own release"
+        return "booting Debian hosts needs a Debian to build them from, and this machine's apt knows no archive of its own release"
     return None
+
+
+def _packages(programs: Sequence[str]) -> str:
+    """The command that brings them, where they come in Debian packages that we know."""
+    packages = sorted({SYSTEM[name] for name in programs if name in SYSTEM})
+    return f" (apt-get install {' '.join(packages)})" if packages else ""
 
 
 def demanded() -> bool:

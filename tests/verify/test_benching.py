@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +33,8 @@ def verdicts(story: Story) -> list[str]:
 
 
 def without_the_fix(fake: FakeHost) -> Any:
-    flags = tuple(dataclasses.replace(f, value="1") if f.name == OVERLAP else f for f in fake.host.flags)
-    return dataclasses.replace(fake.host, flags=flags)
+    flags = tuple(f._replace(value="1") if f.name == OVERLAP else f for f in fake.host.flags)
+    return fake.host._replace(flags=flags)
 
 
 def test_the_state_before_is_benched_before_the_first_write_and_kept_with_its_release() -> None:
@@ -68,7 +67,7 @@ def test_a_release_that_keeps_a_bench_of_this_workload_is_not_benched_again() ->
 def test_a_bench_of_another_workload_is_no_baseline(other: dict[str, Any]) -> None:
     fake = a_host(Loads())
     deploy(fake)
-    fake.host = dataclasses.replace(fake.host, bench=dataclasses.replace(SPEC, **other))
+    fake.host = fake.host._replace(bench=SPEC._replace(**other))
     story = deploy(fake, wanted=without_the_fix(fake))
     assert "bench before" in steps(story)
     assert set(verdicts(story)) == {"no regression"}
@@ -91,7 +90,7 @@ def test_an_argument_that_the_host_file_declares_may_differ_since_it_is_what_was
 
     loads = Loads(server=server(32))
     argument = Argument("--max-running-requests", "64", "more at once")
-    units = (UNITS[0], dataclasses.replace(UNITS[1], args=(argument,)), UNITS[2])
+    units = (UNITS[0], UNITS[1]._replace(args=(argument,)), UNITS[2])
     fake = a_host(loads, units=units)
     starts = fake.behave
 
@@ -154,7 +153,7 @@ ACCEPT = "overlap off costs ≤ 8 %, needed for correctness"
 
 def test_an_accepted_cost_lets_the_deploy_pass_and_stands_in_the_audit() -> None:
     loads = Loads()
-    fake = a_host(loads, dataclasses.replace(SPEC, accept=ACCEPT))
+    fake = a_host(loads, SPEC._replace(accept=ACCEPT))
     slowed(fake, loads, 0.80)
     story = deploy(fake)
     assert (story.exit_code, verdicts(story)) == (0, ["regression"] * 2)
@@ -167,7 +166,7 @@ def test_an_accepted_cost_lets_the_deploy_pass_and_stands_in_the_audit() -> None
 
 def test_an_accepted_cost_does_not_let_an_unsound_bench_pass() -> None:
     loads = Loads()
-    fake = a_host(loads, dataclasses.replace(SPEC, accept=ACCEPT))
+    fake = a_host(loads, SPEC._replace(accept=ACCEPT))
 
     def behave(unit: Any) -> None:
         loads.problems = ("foreign requests: the server counted 99, 10 of them ours",)
@@ -219,7 +218,7 @@ def test_foreign_counters_and_facts_are_those_of_the_worker_behind_the_router() 
 
 
 def test_an_option_that_makes_no_sense_is_refused_before_anything_is_written() -> None:
-    fake = a_host(Loads(), dataclasses.replace(SPEC, options={"slo": "soon"}))
+    fake = a_host(Loads(), SPEC._replace(options={"slo": "soon"}))
     story = deploy(fake)
     assert (story.exit_code, "bench: --slo" in str(story.error)) == (2, True)
     assert "files_write" not in fake.calls
@@ -264,7 +263,7 @@ def test_a_commands_lines_of_before_and_after_are_evidence_and_no_number_is_read
 
 
 def test_a_command_passes_where_the_host_file_declares_that_having_run_is_enough() -> None:
-    accepting = dataclasses.replace(COMMAND, accept="read by hand")
+    accepting = COMMAND._replace(accept="read by hand")
     story = deploy(a_host(Script(["900 tok/s"], ["880 tok/s"]), accepting))
     (found,) = [finding for finding in story.findings if finding.check == "bench"]
     assert (story.exit_code, found.message.endswith("; accepted: read by hand")) == (0, True)
@@ -274,7 +273,7 @@ def test_a_command_passes_where_the_host_file_declares_that_having_run_is_enough
     ("status", "said"), [(1, "did not end well"), (124, "stopped at its 600 s"), (137, "stopped")]
 )
 def test_a_command_that_does_not_end_well_concludes_nothing_even_if_accepted(status: int, said: str) -> None:
-    accepting = dataclasses.replace(COMMAND, accept="read by hand")
+    accepting = COMMAND._replace(accept="read by hand")
     story = deploy(a_host(Script(["x"], ["y"], status=status), accepting))
     assert story.exit_code == 3
     assert any(said in finding.message for finding in story.findings)

@@ -8,7 +8,7 @@ import subprocess
 import time
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.system.boot import cgroups
 from tests.system.boot.commands import run
@@ -24,11 +24,23 @@ _PAUSE_S = 0.02
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+class Bind(NamedTuple):
+    """A directory of this machine that a machine sees at `inside`, read-only."""
+
+    here: Path
+    inside: str
+
+    def option(self) -> str:
+        """As systemd-nspawn takes it, whose own separator is a colon."""
+        here, inside = (str(path).replace("\\", r"\\").replace(":", r"\:") for path in self)
+        return f"--bind-ro={here}:{inside}"
+
+
 class Machine:
     """One machine of a run, powered off until `power_on`. Its disk lives as long as the run."""
 
-    def __init__(self, record: Record) -> None:
-        self.record = record
+    def __init__(self, record: Record, binds: Sequence[Bind] = ()) -> None:
+        self.record, self._binds = record, tuple(binds)
         self._nspawn: subprocess.Popen[bytes] | None = None
 
     def power_on(self) -> None:
@@ -37,7 +49,7 @@ class Machine:
         enter = "".join(f"echo $$ >{shlex.quote(str(group / 'cgroup.procs'))}; " for group in groups)
         with self.record.console.open("ab") as console:
             self._nspawn = subprocess.Popen(
-                ["sh", "-c", f"{enter}exec {shlex.join(_nspawn(self.record))}"],
+                ["sh", "-c", f"{enter}exec {shlex.join(_nspawn(self.record, self._binds))}"],
                 stdin=subprocess.DEVNULL,
                 stdout=console,
                 stderr=console,
@@ -86,12 +98,12 @@ class Machine:
         run(["ip", "link", "set", self.record.veth, state])
 
 
-def made(place: Place, record: Record, base: Path) -> Machine:
+def made(place: Place, record: Record, base: Path, binds: Sequence[Bind] = ()) -> Machine:
     """A machine with an empty disk over the base and its cable plugged in, written down first."""
     place.write(record)
     _lay_disk(record, base)
     _lay_network(place, record)
-    return Machine(record)
+    return Machine(record, binds)
 
 
 def _lay_disk(record: Record, base: Path) -> None:
@@ -120,11 +132,11 @@ def _lay_network(place: Place, record: Record) -> None:
         run(["ip", "-n", space, "link", "set", device, "up"])
 
 
-def _nspawn(record: Record) -> list[str]:
+def _nspawn(record: Record, binds: Sequence[Bind]) -> list[str]:
     return [
         "systemd-nspawn", "--quiet", "--boot", f"--directory={record.root}", f"--machine={record.name}",
         f"--network-namespace-path=/run/netns/{record.netns}", "--register=no", "--keep-unit",
-        "--kill-signal=SIGRTMIN+3", "--console=pipe",
+        "--kill-signal=SIGRTMIN+3", "--console=pipe", *(bind.option() for bind in binds),
     ]  # fmt: skip
 
 
