@@ -8,7 +8,7 @@ import re
 import time
 
 from runbook.onhost import files as reading_files
-from runbook.onhost import lock, objects, restore, room
+from runbook.onhost import lock, objects, room
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, reading, writing
 
@@ -99,9 +99,11 @@ def sweep(state: str) -> None:
     root = os.path.join(state, "releases")
     for name in os.listdir(root) if os.path.isdir(root) else []:
         if name.endswith(_PASSING):
-            shutil.rmtree(os.path.join(root, name))
+            shutil.rmtree(os.path.join(root, name), ignore_errors=True)
     known = manifests(state)
-    if not _damaged(state, known):  # nobody knows what a damaged release refers to, and its restore.sh may be whole
+    if not _damaged(
+        state, known
+    ):  # nobody knows what a damaged release refers to, and its restore.sh may be whole
         objects.sweep(state, {record["sha256"] for one in known for record in one["files"]})
 
 
@@ -170,6 +172,8 @@ def _require_readable(looks: Mapping[str, Mapping[str, Any]]) -> None:
 def _lay(path: str, manifest: Mapping[str, Any], looks: Mapping[str, Mapping[str, Any]]) -> None:
     """Build the release beside its place and rename it there whole."""
     import shutil
+
+    from runbook.onhost import restore  # only who saves pays for it
 
     fresh = f"{path}.new"
     shutil.rmtree(fresh, ignore_errors=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runbook.ssh import InProcessWire
+from tests.onhost.saving import ODD
 from tests.sshd import script
 
 if TYPE_CHECKING:
@@ -77,3 +78,22 @@ def state(tmp_path: Path) -> str:
 def writing() -> Iterator[InProcessWire]:
     with InProcessWire("writing") as wire:
         yield wire
+
+
+@pytest.fixture
+def locked(writing: InProcessWire, state: str) -> InProcessWire:
+    """A wire that holds the deploy lock, as whoever saves and removes releases does."""
+    writing.call("lock", state=state, holder={"who": "a test"})
+    return writing
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """What a release may have to hold: a script behind a link, a name no shell likes, and a file that is not there."""
+    root = tmp_path / "srv"
+    (root / "real").mkdir(parents=True)
+    (root / "real" / "decode.sh").write_bytes(b"export A=1\n\xff")
+    (root / "real" / "decode.sh").chmod(0o750)
+    (root / "decode.sh").symlink_to("real/decode.sh")
+    (root / ODD).write_bytes(b"odd\n")
+    return {"link": root / "decode.sh", "odd": root / ODD, "absent": root / "absent.conf"}

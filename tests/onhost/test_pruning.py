@@ -52,7 +52,7 @@ def test_current_and_parent_always_stay_and_no_more_than_needed_goes(
     assert min(keep, count) <= len(left) <= keep + 2
 
 
-def test_removed_releases_are_gone_from_the_disk(writing: InProcessWire, state: str, tmp_path: Path) -> None:
+def test_removed_releases_are_gone_from_the_disk(locked: InProcessWire, state: str, tmp_path: Path) -> None:
     script = tmp_path / "serve.sh"
     script.write_text("export A=1\n")
     for number in range(4):
@@ -62,10 +62,10 @@ def test_removed_releases_are_gone_from_the_disk(writing: InProcessWire, state: 
             "parent": None,
             "verdict": "proven",
         }
-        writing.call("release_save", state=state, manifest=manifest, files=[str(script)])
-    writing.call("set_current", state=state, id="r0")
-    assert writing.call("release_prune", state=state, keep=2) == {"removed": ["r1"]}
-    seen = writing.call("observe", state=state, files=[], units=[], names=[], patterns=[])["state"]
+        locked.call("release_save", state=state, manifest=manifest, files=[str(script)])
+    locked.call("set_current", state=state, id="r0")
+    assert locked.call("release_prune", state=state, keep=2) == {"removed": ["r1"]}
+    seen = locked.call("observe", state=state, files=[], units=[], names=[], patterns=[])["state"]
     assert [one["id"] for one in seen["releases"]] == ["r0", "r2", "r3"]
     assert sorted(path.name for path in Path(state, "releases").iterdir()) == ["r0", "r2", "r3"]
-    assert writing.call("release_prune", state=state, keep=2) == {"removed": []}
+    assert locked.call("release_prune", state=state, keep=2) == {"removed": []}
