@@ -48,7 +48,7 @@ def main() -> None:
 
     state = lab.up(ROOT / ".lab", say=print)
     login = ["127.0.0.1", str(state.ssh_port), state.user, str(state.root / "keys" / "client_ed25519")]
-    plan = [sys.executable, "-m", "runbook.program", "plan", "--host", "lab", "--json"]
+    plan = [sys.executable, "-m", "runbook", "plan", "--host", "lab", "--json"]
     commands = {
         "plan": plan,
         "bare Fabric": [sys.executable, "-c", BARE, *login],

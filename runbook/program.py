@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 import sys
 from pathlib import Path
@@ -146,6 +147,7 @@ def main() -> None:
     except SystemExit as ended:
         code = ended.code
     sys.stdout.flush()
+    gc.freeze()  # nothing is left to be found: the interpreter's last search would only take its time
     sys.exit(code or _unwritten(out.lost))
 
 
