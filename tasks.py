@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from invoke import Collection, Context, Exit, task
 
+from runbook import shipped
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -445,8 +447,11 @@ def report(
 
 
 namespace = Collection(
-    plan, deploy, verify, validate, bench, rollback, restart, status, list_releases, logs, report, check, test
+    plan, deploy, verify, validate, bench, rollback, restart, status, list_releases, logs, report
 )
+if not shipped.is_installed():
+    namespace.add_task(check)
+    namespace.add_task(test)
 namespace.add_collection(Collection("hosts", hosts_adopt, hosts_check, hosts_list))
 namespace.add_collection(Collection("audit", audit_list, audit_show, audit_verify, audit_export))
 _lab = Collection("lab")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runbook import app, bundle, foundservice, inventory, ledger, observation, ssh
+from runbook import app, bundle, foundservice, inventory, ledger, observation, shipped, ssh
 from runbook.errors import MissingOnHostError, RunbookError, UsageError
 from runbook.events import Run
 from runbook.model import SshTarget
@@ -38,7 +38,9 @@ def run(request: Request, *, target: SshTarget | None = None) -> int:
         _write(path, text)
         inventory.load(path.stem, hosts_dir=request.hosts_dir)
         story.extra = {"path": str(path), "text": text}
-        told.note(f"wrote {path}: fill in the reasons, then `./invoke hosts.check --host {path.stem}`")
+        told.note(
+            f"wrote {path}: fill in the reasons, then `{shipped.command()} hosts.check --host {path.stem}`"
+        )
     except RunbookError as error:
         story.error = error
     document = story.document()

@@ -11,8 +11,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from runbook import lines, stepline
-from runbook.ending import COMMAND
+from runbook import lines, shipped, stepline
 from runbook.events import Called, Ended, Found, Note, Progress, Showed, StepEnded, StepStarted
 from runbook.text import clean, folded, one_line
 from runbook.verdict import Outcome, is_warning
@@ -162,4 +161,4 @@ def closing(console: Console, outcome: Outcome, texts: list[str]) -> None:
 
 def _unless_command(text: str, width: int) -> list[str]:
     """A command stays on one line, however long: it is there to be copied."""
-    return [text] if text.lstrip().startswith(COMMAND) else folded(text, width)
+    return [text] if text.lstrip().startswith(shipped.command()) else folded(text, width)

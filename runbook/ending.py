@@ -5,14 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from runbook import benchlines
+from runbook import benchlines, shipped
 from runbook.text import clean, one_line
 from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-COMMAND = "./invoke"
 
 
 def lines(document: Mapping[str, Any]) -> list[str]:
@@ -88,7 +86,7 @@ def _way_back(document: Mapping[str, Any]) -> Iterator[str]:
 def way_back(document: Mapping[str, Any]) -> str:
     """The very command that undoes a deploy, as a shell takes it."""
     to = ["--to", document["parent"]] if document.get("parent") else []
-    return shlex.join([COMMAND, "rollback", "--host", document["host"], *to])
+    return shlex.join([shipped.command(), "rollback", "--host", document["host"], *to])
 
 
 def _stands(document: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import adopting, app, audit, edits, endpoint, endpointbench, inventory, opening
+from runbook import adopting, app, audit, edits, endpoint, endpointbench, inventory, opening, shipped
 from runbook.errors import EditRefusedError, RunbookError, UsageError
 from runbook.events import Run
 from runbook.model import Change
@@ -45,7 +45,9 @@ def check_hosts(request: Request) -> int:
     documents = [_check_host(request, name, view) for name in names]
     app.finish(request, view, documents, ())
     if not names:
-        view.say(f"no host files in {request.hosts_dir} but the lab's; hosts/example.yml is the manual")
+        view.say(
+            f"no host files in {request.hosts_dir} but the lab's; {shipped.shown('hosts/example.yml')} is the manual"
+        )
     return app.exit_code([document["exit_code"] for document in documents])
 
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
+import importlib.util
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from invoke import Exit, ParseError, Program
+from invoke import Collection, Exit, ParseError, Program
 from invoke.parser import Parser
 from invoke.parser.context import ParserContext
 from invoke.vendor.yaml import YAMLError
 
-from runbook import __version__, streams
+from runbook import __version__, shipped, streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
+    from types import ModuleType, TracebackType
 
 USAGE = 2
 DEFECT = 70
@@ -40,7 +41,8 @@ class RunbookProgram(Program):
             said = str(error).replace(
                 "invalid literal for int() with base 10:", "a whole number is wanted, found"
             )
-            raise self._refusal(f"{said} (see `invoke --list`, `invoke TASK --help`)") from error
+            command = shipped.command()
+            raise self._refusal(f"{said} (see `{command} --list`, `{command} TASK --help`)") from error
 
     def _refusal(self, why: str) -> Exit:
         """Exit 2 with its reason, as the one document where --json asks for one."""
@@ -61,10 +63,21 @@ class RunbookProgram(Program):
             super().update_config(merge)
 
     def load_collection(self) -> None:
+        """runbook's own tasks, whoever's tasks.py lies in the directory; another's only where -c or -r ask for it."""
+        if self.args["search-root"].value or self.args.collection.value:
+            return self._others_collection()
+        here = str(Path.cwd())
+        self.config.set_project_location(here)
+        self.config.load_project()
+        dashes = self.config.tasks.auto_dash_names
+        self.collection = Collection.from_module(own_tasks(), loaded_from=here, auto_dash_names=dashes)
+        return None
+
+    def _others_collection(self) -> None:
         try:
             super().load_collection()
-        except Exit:
-            raise self._refusal("there is no tasks.py here or above: run it in a checkout") from None
+        except Exit as error:
+            raise self._refusal(str(error)) from None
 
     def parse_core(self, argv: list[str] | None) -> None:
         with self._usage_errors():
@@ -99,6 +112,16 @@ class RunbookProgram(Program):
             super().execute()
         except KeyboardInterrupt:
             raise Exit(code=INTERRUPTED) from None
+
+
+def own_tasks() -> ModuleType:
+    """The tasks.py that came with this runbook."""
+    spec = importlib.util.spec_from_file_location("tasks", shipped.path("tasks.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def spelled_out(words: Sequence[str]) -> list[str]:
@@ -137,13 +160,18 @@ def locate(context: ParserContext, caller: Path) -> None:
             argument.set_value(str(path), cast=False)
 
 
+def name() -> str:
+    """What our own messages begin with."""
+    return shipped.command().removeprefix("./")
+
+
 def main() -> None:
     """The entry point of `./invoke` and of the installed `runbook` command."""
     sys.excepthook = _end_as_defect
     out = streams.replace()
     code: str | int | None = 0
     try:
-        RunbookProgram(name="invoke", binary="invoke", version=__version__).run()
+        RunbookProgram(name=name(), binary=name(), version=__version__).run()
     except SystemExit as ended:
         code = ended.code
     sys.stdout.flush()
@@ -156,7 +184,7 @@ def _unwritten(lost: OSError | None) -> int:
     if lost is None:
         return 0
     if lost.errno != errno.EPIPE:
-        sys.stderr.write(f"invoke: not all of the output could be written: {lost.strerror}\n")
+        sys.stderr.write(f"{name()}: not all of the output could be written: {lost.strerror}\n")
     return UNWRITTEN
 
 

@@ -62,10 +62,16 @@ def test_a_damaged_configuration_of_invoke_is_no_traceback(tmp_path: Path) -> No
     assert "Traceback" not in done.stderr
 
 
-def test_a_directory_outside_every_checkout_is_said(tmp_path: Path) -> None:
+def test_the_tasks_are_runbooks_own_whatever_lies_in_the_directory(tmp_path: Path) -> None:
+    (tmp_path / "tasks.py").write_text("raise SystemExit('somebody else wrote this')\n")
     done = shell(f"cd {tmp_path} && invoke hosts.list --json", PYTHONPATH=str(HERE))
-    assert done.returncode == 2
-    assert "no tasks.py" in json.loads(done.stdout)["error"]
+    assert (done.returncode, json.loads(done.stdout)) == (0, ["lab"])
+
+
+def test_a_collection_that_is_not_there_is_a_refusal() -> None:
+    done = shell("invoke -c nosuch plan")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nosuch" in done.stderr
 
 
 def test_a_relative_file_is_one_of_the_directory_the_wrapper_was_called_in(tmp_path: Path) -> None:

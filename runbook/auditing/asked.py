@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import audit, since
+from runbook import audit, shipped, since
 from runbook.errors import UsageError
 from runbook.request import Request
 from runbook.verdict import Outcome
@@ -102,7 +102,7 @@ def _id(text: str) -> str:
     """The beginning of an id; Invoke takes `audit.show --help` for a record named --help."""
     if text.startswith("-"):
         raise UsageError(
-            f"a record's id begins with no dash, found {text!r}; `invoke --help TASK` tells of a task"
+            f"a record's id begins with no dash, found {text!r}; `{shipped.command()} --help TASK` tells of a task"
         )
     return text
 

@@ -7,7 +7,7 @@ import re
 import webbrowser
 from typing import TYPE_CHECKING, Any
 
-from runbook import app, audit, extras, report
+from runbook import app, audit, extras, report, shipped
 from runbook.auditing import checks
 from runbook.auditing.exporting import write
 from runbook.auditing.fetching import fetch_asked
@@ -52,7 +52,7 @@ def _page(asked: Asked, record: Record, view: View) -> str:
 def _standing(asked: Asked, record: Record) -> str:
     """What can be said from here of the chain the record stands in."""
     found = checks.chain(audit.mirror_of(asked.mirrors, record).read_bytes())
-    return f"this copy of the chain: {found.message}; `./invoke audit.verify` asks the host too"
+    return f"this copy of the chain: {found.message}; `{shipped.command()} audit.verify` asks the host too"
 
 
 def _default_path(asked: Asked, record: Record) -> Path:

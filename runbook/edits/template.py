@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jinja2
 
+from runbook import shipped
 from runbook.errors import EditRefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-# templates/ of a checkout, and its copy in the wheel
-FOLDERS = (
-    Path(__file__).resolve().parents[2] / "templates",
-    Path(__file__).resolve().parents[1] / "_data" / "templates",
-)
 
 
 def edit(text: str, *, template: str, variables: Mapping[str, object]) -> str:
@@ -35,7 +29,7 @@ def render(template: str, variables: Mapping[str, object]) -> str:
     """
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined,
-        loader=jinja2.FileSystemLoader([str(folder) for folder in FOLDERS]),
+        loader=jinja2.FileSystemLoader(shipped.path("templates")),
         keep_trailing_newline=True,
         autoescape=False,
     )

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from runbook import shipped
 from runbook.text import one_line
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def adopt_text(
     scripted = [unit.role for unit in units if unit.script]
     lines = (
         f"# {one_line(name)} as it was found on {today}. Give every flag its reason and an owner, a diagnostic an expiry,",
-        "# and what should go `absent: true`. hosts/example.yml is the manual; `./invoke hosts.check` reads this file.",
+        f"# and what should go `absent: true`. {shipped.shown('hosts/example.yml')} is the manual;"
+        f" `{shipped.command()} hosts.check` reads this file.",
         *_ssh(ssh),
         *_units(units),
         f"model: {_text(model or 'unknown')}{'' if model else '   # FILL IN: the served model name'}",

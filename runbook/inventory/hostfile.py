@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runbook import shipped
 from runbook.errors import HostFileError
-from runbook.inventory.lookup import stems
+from runbook.inventory.lookup import profiles_beside
 from runbook.inventory.nodes import Node, Position, Problem, Scalar, Table, merged, whereabouts, without_nulls
 from runbook.inventory.reading import SIZE_MAX_BYTES, decoded, read
 from runbook.inventory.templating import filled
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
 
 def parse(name: str, path: Path, *, variables: Mapping[str, Any] | None = None) -> Host:
-    """The host of one file, whatever its name; profiles are looked for beside it. Raises as `load` does."""
-    source = f"{path.parent.name}/{path.name}"
+    """The host of one file, whatever its name; profiles are looked for beside it, then among runbook's own. Raises as
+    `load` does.
+    """
+    source = _source(path)
     text = decoded(_bytes(path, source), source)
     over, problems = _table(text if variables is None else filled(text, source, variables), source)
-    base, more = _profile(over, path.parent / "profiles")
+    base, more = _profile(over, profiles_beside(path))
     root = without_nulls(merged(base or Table({}, {}, over.at), over))
     return _checked(name, source, root, [*problems, *more], whole=base is not None)
 
@@ -50,7 +53,11 @@ def _table(text: str, source: str) -> tuple[Table, list[Problem]]:
     start = Position(source, 1, 1)
     if root is None:
         raise _refused(
-            [*problems, Problem(start, "", "is empty; hosts/example.yml shows what it may say")], source
+            [
+                *problems,
+                Problem(start, "", f"is empty; {shipped.shown('hosts/example.yml')} shows what it may say"),
+            ],
+            source,
         )
     if not isinstance(root, Table):
         raise _refused(
@@ -59,19 +66,25 @@ def _table(text: str, source: str) -> tuple[Table, list[Problem]]:
     return root, problems
 
 
-def _profile(over: Table, profiles: Path) -> tuple[Table | None, list[Problem]]:
+def _source(path: Path) -> str:
+    """How a file is shown: from hosts/ on, and as it stands where it is not the operator's own."""
+    if path.is_relative_to(shipped.path("hosts")):
+        return shipped.shown(f"hosts/{path.relative_to(shipped.path('hosts'))}")
+    return "/".join(path.parts[-3 if path.parent.name == "profiles" else -2 :])
+
+
+def _profile(over: Table, profiles: Mapping[str, Path]) -> tuple[Table | None, list[Problem]]:
     """The profile a host file names: empty when it names none, None when there is none of that name."""
     node = over.items.get("profile")
     if not isinstance(node, Scalar) or node.is_null:
         return Table({}, {}, over.at), []
-    names = stems(profiles)
-    if node.text not in names:
+    if node.text not in profiles:
         from runbook.inventory.problems import suggestion
 
-        text = f"no profile named {node.text!r}; {suggestion(node.text, names)}"
+        text = f"no profile named {node.text!r}; {suggestion(node.text, sorted(profiles))}"
         return None, [Problem(node.at, "profile", text)]
-    path = profiles / f"{node.text}.yml"
-    source = f"{profiles.parent.name}/{profiles.name}/{path.name}"
+    path = profiles[node.text]
+    source = _source(path)
     base, problems = _table(decoded(_bytes(path, source), source), source)
     if "profile" in base.items:
         at = whereabouts(base, ("profile",), of_key=True)

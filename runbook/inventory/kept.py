@@ -12,23 +12,25 @@ from runbook import model, usercache
 from runbook.model import Host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 MOST = 64
 
 
-def path_of(name: str, hosts_dir: Path, variables: Mapping[str, Any] | None) -> Path:
+def path_of(
+    name: str, host_file: Path, profiles: Iterable[Path], variables: Mapping[str, Any] | None
+) -> Path:
     """Where the Host of these very bytes is kept: host file, profiles, variables, and the code that reads them."""
     digest = hashlib.sha256(
-        json.dumps([name, str(hosts_dir), variables], sort_keys=True, default=str).encode()
+        json.dumps([name, str(host_file), variables], sort_keys=True, default=str).encode()
     )
-    for part in _inputs(name, hosts_dir):
+    for part in _inputs((host_file, *sorted(profiles))):
         digest.update(hashlib.sha256(part).digest())
     return usercache.directory() / "hosts" / f"{digest.hexdigest()}.pickle"
 
 
-def _inputs(name: str, hosts_dir: Path) -> Iterator[bytes]:
-    for path in (hosts_dir / f"{name}.yml", *sorted((hosts_dir / "profiles").glob("*.yml"))):
+def _inputs(files: Iterable[Path]) -> Iterator[bytes]:
+    for path in files:
         yield path.name.encode("utf-8", "surrogateescape")
         yield path.read_bytes()
     for code in (Path(model.__file__), *sorted(Path(__file__).parent.glob("*.py"))):

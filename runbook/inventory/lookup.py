@@ -1,9 +1,10 @@
-"""Finding a host by its name: its file, or the Host that was checked before from these very bytes."""
+"""Finding a host by its name: its file, the one that comes with runbook, or the Host checked before from these very bytes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runbook import shipped
 from runbook.errors import UnknownHostError
 from runbook.inventory import kept
 
@@ -14,11 +15,24 @@ if TYPE_CHECKING:
     from runbook.model import Host
 
 _MANUAL = "example"
+_EMBEDDED = "lab"  # needs no file of the operator's, who may have one
 
 
 def known(hosts_dir: Path) -> tuple[str, ...]:
-    """Names of the hosts in a directory, one file each, sorted; the commented manual is none."""
-    return tuple(name for name in stems(hosts_dir) if name != _MANUAL)
+    """Names of the hosts in a directory, one file each, and of the lab, sorted; the commented manual is none."""
+    return tuple(sorted({*stems(hosts_dir), _EMBEDDED} - {_MANUAL}))
+
+
+def file_of(name: str, hosts_dir: Path) -> Path:
+    """A known host's file."""
+    own = hosts_dir / f"{name}.yml"
+    return shipped.path("hosts") / own.name if name == _EMBEDDED and not own.exists() else own
+
+
+def profiles_beside(host_file: Path) -> dict[str, Path]:
+    """Profiles by their names: those that come with runbook, and before them those beside the host file."""
+    folders = dict.fromkeys((shipped.path("hosts/profiles"), host_file.parent / "profiles"))
+    return {name: folder / f"{name}.yml" for folder in folders for name in stems(folder)}
 
 
 def stems(directory: Path) -> tuple[str, ...]:
@@ -41,7 +55,8 @@ def load(name: str, *, hosts_dir: Path, variables: Mapping[str, Any] | None = No
     if name not in names:
         raise UnknownHostError(name, names)
     try:
-        place = kept.path_of(name, hosts_dir, variables)
+        own = file_of(name, hosts_dir)
+        place = kept.path_of(name, own, profiles_beside(own).values(), variables)
     except OSError:
         return _parsed(name, hosts_dir, variables)  # which says what cannot be read
     host = kept.read(place)
@@ -54,4 +69,4 @@ def load(name: str, *, hosts_dir: Path, variables: Mapping[str, Any] | None = No
 def _parsed(name: str, hosts_dir: Path, variables: Mapping[str, Any] | None) -> Host:
     from runbook.inventory import hostfile
 
-    return hostfile.parse(name, hosts_dir / f"{name}.yml", variables=variables)
+    return hostfile.parse(name, file_of(name, hosts_dir), variables=variables)

@@ -205,7 +205,7 @@ def chain(record: Mapping[str, Any], verified: str | None) -> list[Fact]:
         ("before it", text(record.get("prev"))),
         ("signed", "yes" if record.get("signature") else "no"),
         ("recorded by", text(record.get("recorded_by"))),
-        ("verified", verified or "not for this report; `./invoke audit.verify` does it"),
+        ("verified", verified or "not for this report; audit.verify does it"),
     ]
     return [(name, text(value)) for name, value in told if value]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runbook.edits.template import FOLDERS, edit, render
+from runbook import shipped
+from runbook.edits.template import edit, render
 from runbook.errors import EditRefusedError, UsageError
 
 
@@ -33,7 +34,7 @@ def test_a_mistake_in_the_template_is_refused_with_its_line() -> None:
 
 
 def test_a_template_is_found_by_its_path() -> None:
-    name = next(path.name for path in sorted(FOLDERS[0].glob("*.j2")))
+    name = next(path.name for path in sorted(shipped.path("templates").glob("*.j2")))
     with pytest.raises(EditRefusedError, match="was not given"):
         render(name, {})
 

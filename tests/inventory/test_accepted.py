@@ -87,11 +87,11 @@ def test_no_profile_is_shipped_untested() -> None:
     assert shipped == {"sglang-dsv4-pd", "sglang-single", "openai-single"}
 
 
-def test_known_hosts_are_sorted_and_leave_out_the_manual(tmp_path: Path) -> None:
+def test_known_hosts_are_sorted_with_the_lab_and_leave_out_the_manual(tmp_path: Path) -> None:
     directory = hosts_dir(tmp_path, "", "model: m\n")
     for name in ("zeta.yml", "example.yml", "alpha.yml", "notes.txt", "schema.json", "old.yml.bak"):
         (directory / name).touch()
-    assert known(directory) == ("alpha", "gpu1", "zeta")
+    assert known(directory) == ("alpha", "gpu1", "lab", "zeta")
 
 
 def _loaded_value(scalar: str) -> str | None:

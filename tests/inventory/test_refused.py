@@ -70,6 +70,6 @@ def test_an_unknown_host_lists_the_known_ones(name: str, tmp_path: Path) -> None
     assert unknown.value.known == ("gpu1", "lab")
 
 
-def test_a_directory_without_hosts_knows_none(tmp_path: Path) -> None:
-    with pytest.raises(UnknownHostError, match="known hosts: none"):
+def test_a_directory_without_hosts_knows_the_lab(tmp_path: Path) -> None:
+    with pytest.raises(UnknownHostError, match="known hosts: lab"):
         load("gpu1", hosts_dir=tmp_path / "nowhere")
