@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 
+_LONGEST = 1000  # characters of one problem: it quotes what a file says, which may be 256 KiB
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
@@ -33,7 +35,8 @@ class Problem:
     text: str
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (str(self.at), self.key, self.text) if part)
+        text = self.text if len(self.text) <= _LONGEST else f"{self.text[: _LONGEST - 1]}…"
+        return ": ".join(part for part in (str(self.at), self.key, text) if part)
 
 
 @dataclass(frozen=True, slots=True)

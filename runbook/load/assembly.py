@@ -98,9 +98,10 @@ def assemble(stream: bytes) -> Reply:
     draft = _Draft()
     parser = SseParser()
     try:
-        for read in (lambda: parser.feed(stream), parser.close):
-            for event in read():
-                draft.event(event)
+        for event in parser.feed(stream):
+            draft.event(event)
+        for event in parser.close():
+            draft.event(event)
     except OversizedEventError as error:
         draft.problem("truncated", str(error), 0)
     return draft.reply()

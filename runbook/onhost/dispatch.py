@@ -75,6 +75,16 @@ def dispatch(name: str, args: Mapping[str, Any], session: Session) -> Any:
         raise Refusal(kind, said, {"path": error.filename, "errno": error.errno}) from error
 
 
+def is_request(document: Any) -> bool:
+    """Has it what an answer needs: an id, a call's name, and arguments by name, if any?"""
+    return (
+        isinstance(document, dict)
+        and "id" in document
+        and isinstance(document.get("call"), str)
+        and isinstance(document.get("args") or {}, dict)
+    )
+
+
 def answer(request: Mapping[str, Any], session: Session) -> dict[str, Any]:
     """The answer to a request. What is no Refusal is a defect and raised; `defect` words it."""
     try:

@@ -9,7 +9,7 @@ import threading
 import time
 
 from runbook.onhost import frames
-from runbook.onhost.dispatch import answer, defect
+from runbook.onhost.dispatch import answer, defect, is_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,8 +79,10 @@ class Server:
                 self._take(request)
         self._end()
 
-    def _take(self, request: dict[str, Any]) -> None:
-        """Pings never wait for the call in progress."""
+    def _take(self, request: Any) -> None:
+        """Pings never wait for the call in progress. FrameError for what is no request: whoever speaks is not ours."""
+        if not is_request(request):
+            raise frames.FrameError("a frame is no request")
         if request["call"] == "ping":
             self.send({"id": request["id"], "ok": {}})
         else:

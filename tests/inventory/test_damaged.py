@@ -58,3 +58,12 @@ def _damaged(text: str, cuts: list[tuple[float, int, str]]) -> bytes:
 def _is_told(problem: str) -> bool:
     place = re.match(r"hosts/(gpu1|profiles/sglang-dsv4-pd)\.yml:\d+:\d+: ", problem)
     return place is not None and problem.isprintable()
+
+
+def test_a_problem_that_quotes_the_file_stays_readable(tmp_path: Path) -> None:
+    path = tmp_path / "hosts" / "gpu1.yml"
+    path.parent.mkdir()
+    path.write_text(f"ssh: *{'x' * 100_000}\n", "utf-8")
+    (problem,) = _problems(path)
+    assert problem.startswith("hosts/gpu1.yml:1:6: *xxx")
+    assert len(problem) < 1100

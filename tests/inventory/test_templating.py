@@ -50,6 +50,14 @@ def test_attributes_of_a_value_serve_as_well(tmp_path: Path) -> None:
             "ssh: {{ ''.__class__ }}\n",
             "hosts/gpu1.yml:1:1: access to attribute '__class__' of 'str' object is unsafe.",
         ),
+        ("ssh: gpu1\nmodel: {{ 'x' * 10 ** 10 }}\n", "hosts/gpu1.yml:2:1: only names are filled in"),
+        ("ssh: gpu1\nmodel: {{ 1 / 0 }}\n", "hosts/gpu1.yml:2:1: only names are filled in"),
+        (
+            "ssh: gpu1\n{% for i in range(99999) %}{% endfor %}\n",
+            "hosts/gpu1.yml:2:1: only names are filled in",
+        ),
+        ("ssh: gpu1\n{% include '/etc/shadow' %}\n", "hosts/gpu1.yml:2:1: only names are filled in"),
+        (f"model: {{{{ {'[' * 5000} }}}}\n", "hosts/gpu1.yml:1:1: is no Jinja template: nested too deeply"),
     ],
 )
 def test_a_template_that_cannot_be_filled_in_names_its_line(text: str, want: str, tmp_path: Path) -> None:

@@ -141,3 +141,9 @@ def test_bytes_that_are_no_utf8_become_replacement_characters() -> None:
         "\ufffd"
         in assemble(b'data: {"choices": [{"index": 0, "delta": {"content": "\xff"}}]}\n\n').content.text
     )
+
+
+def test_what_was_said_before_a_line_without_end_is_kept() -> None:
+    reply = assemble(stream(delta(content="so far"), done=False) + b"data: " + b"x" * (1 << 21))
+    assert reply.content.text == "so far"
+    assert [problem.kind for problem in reply.problems] == ["truncated"]

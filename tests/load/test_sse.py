@@ -101,6 +101,7 @@ def test_what_came_before_an_oversized_line_is_given_wherever_the_stream_is_cut(
     for pieces in ([b"data: a\n\ndata: " + b"x" * 200], [b"data: a\n\n", b"data: " + b"x" * 200]):
         parser = SseParser(max_line_bytes=100)
         assert [event.data for event in parser.feed(pieces[0])] == [b"a"]
-        for more in (lambda parser=parser: parser.feed(pieces[-1]), parser.close):  # noqa: B023
-            with pytest.raises(OversizedEventError, match="at byte 9"):
-                more()
+        with pytest.raises(OversizedEventError, match="at byte 9"):
+            parser.feed(pieces[-1])
+        with pytest.raises(OversizedEventError, match="at byte 9"):
+            parser.close()

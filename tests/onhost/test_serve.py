@@ -105,3 +105,11 @@ def test_a_defect_of_ours_is_told_and_ends_the_helper() -> None:
     answer = next(frames.read(io.BytesIO(out.getvalue())))
     assert answer["error"]["kind"] == "internal"
     assert "TypeError" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("noise", [[], "x", 0, {"id": 1}, {"call": "ping"}, {"id": 1, "call": 5}])
+def test_what_is_no_request_ends_the_helper(noise: Any) -> None:
+    with contextlib.closing(Served()) as served:
+        served.requests.put(noise)
+        served.thread.join(20)
+        assert served.code == 0

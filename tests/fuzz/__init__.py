@@ -1,0 +1,1 @@
+"""Fuzzers of what reads other people's bytes: `python -m tests.fuzz --target sse --seconds 600`."""

@@ -1,0 +1,113 @@
+"""The loop of a fuzzer: a case from its number, a limit on its time, and a failure that says how to replay it."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+CASE_S = 8.0
+"""No case may take longer, on a busy machine either; the slowest take a tenth of it."""
+
+
+class Target(Protocol):
+    """What is fuzzed: a case is written from a random stream alone, and `hold` raises AssertionError where a law breaks.
+
+    Anything else that `hold` raises is a failure too.
+    """
+
+    def case(self, rng: random.Random) -> Any:
+        """Input of one try."""
+
+    def hold(self, case: Any) -> None:
+        """Try it."""
+
+
+class Hung(BaseException):
+    """A case took longer than it may; no `except Exception` of what is tried may swallow it."""
+
+
+class FuzzFailure(AssertionError):
+    """A case that broke a law; its message holds the command that replays it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a run did: cases, seconds, and the longest case in seconds."""
+
+    cases: int
+    took_s: float
+    slowest_s: float
+
+
+def case_of(target: Target, seed: str, number: int) -> Any:
+    """The case of a number: the same on every machine."""
+    return target.case(random.Random(f"{seed}:{number}"))
+
+
+def fuzz(
+    name: str, target: Target, *, seed: str, seconds: float, cases: int | None = None, first: int = 0
+) -> Tally:
+    """Try cases until the time or their number is up; FuzzFailure at the first that breaks a law."""
+    began = time.monotonic()
+    number, slowest = first, 0.0
+    while time.monotonic() - began < seconds and (cases is None or number < first + cases):
+        slowest = max(slowest, _tried(name, target, seed, number))
+        number += 1
+    return Tally(number - first, time.monotonic() - began, slowest)
+
+
+def _tried(name: str, target: Target, seed: str, number: int) -> float:
+    """One case; how long it took."""
+    case = case_of(target, seed, number)
+    began = time.monotonic()
+    try:
+        with _limited(CASE_S), _threads_heard() as broken:
+            target.hold(case)
+        if broken:
+            raise broken[0]
+    except (Exception, Hung) as error:
+        replay = f"python -m tests.fuzz --target {name} --seed {seed} --case {number}"
+        raise FuzzFailure(
+            f"{type(error).__name__}: {error}\nreplay: {replay}\ncase: {case!r:.2000}"
+        ) from error
+    return time.monotonic() - began
+
+
+@contextlib.contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Hung raised in the body when its time is up; from any thread but the first it has no limit."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise Hung(f"more than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def _threads_heard() -> Iterator[list[BaseException]]:
+    """What threads of the body died of."""
+    broken: list[BaseException] = []
+    before = threading.excepthook
+    threading.excepthook = lambda args: broken.append(args.exc_value or args.exc_type())
+    try:
+        yield broken
+    finally:
+        threading.excepthook = before

@@ -1,0 +1,100 @@
+"""Serve scripts: an edit is refused, or it is right, made once, and leaves every other line as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from runbook.edits import serve_script
+from runbook.errors import EditRefusedError
+from tests.fuzz.mutation import mutated
+
+if TYPE_CHECKING:
+    import random
+
+_CASES = Path(__file__).parent.parent / "cases" / "edits"
+NAMES = ("K", "J", "SGLANG_OPT_USE_TOPK_V2", "SGLANG_OPT_USE_MULTI_STREAM_OVERLAP", "PATH", "NEW_NAME")
+VALUES = (
+    "0", "1", "", "a b", "it's", '"', "$(reboot)", "`id`", "$HOME", "-n", "--", "..", "a\nb", "\n", "\\", "a\\",
+    "#x", "~", "!x", "é｜", "*", "${K}", "\x1b[2J", "\udcff", "x" * 3000, "EOF", "'; reboot; '", "=", "=1",
+)  # fmt: skip
+WORDS = (
+    b"export ", b"export K=1\n", b"unset K\n", b"K=", b"+=", b"=(", b"[0]=", b"$(", b"`", b"${", b"}", b"$((", b"))", b"'",
+    b'"', b"\\", b"\\\n", b"\n", b";", b"&", b"&&", b"|", b"||", b"<<EOF\n", b"EOF\n", b"<<-'X'\n", b"<<<", b"{", b"(",
+    b")", b"if ", b"then ", b"fi\n", b"do ", b"done\n", b"case x in\n", b"esac\n", b"function f {", b"exec ", b"env ",
+    b"eval ", b"source /x\n", b"set -a\n", b"declare -x ", b"read K\n", b"# ", b"\t", b"\x00", b"\r\n", b"\xff",
+    b"\xef\xbb\xbf", b"python -m sglang.launch_server\n", b"$'", b"\\x41", b"#!/bin/sh\n", b"alias ", b"trap ",
+    b"while read -r K; do\n", b"coproc ", b"[[ ", b" ]]", b"!", b"{1..3}", b"*", b"$K", b"local K=1\n", b"readonly K\n",
+)  # fmt: skip
+
+
+def _sources() -> list[bytes]:
+    files = [path.read_bytes() for path in sorted(_CASES.glob("scripts/*.sh"))]
+    tables = [
+        yaml.load(path.read_text("utf-8"), yaml.CSafeLoader) for path in sorted(_CASES.glob("serve_*.yaml"))
+    ]
+    return [*files, *(case["text"].encode() for table in tables for case in table if "text" in case)]
+
+
+SOURCES = _sources()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A script and what is asked of it."""
+
+    source: bytes
+    wanted: dict[str, str]
+    unwanted: tuple[str, ...]
+
+
+def case(rng: random.Random) -> Case:
+    source = mutated(rng.choice(SOURCES), WORDS, rng, most=3, others=SOURCES)
+    names = rng.sample(NAMES, rng.randint(1, 2))
+    wanted = {name: rng.choice(VALUES) for name in names if rng.random() < 0.6}
+    return Case(source, wanted, tuple(name for name in names if name not in wanted))
+
+
+def hold(case: Case) -> None:
+    text = case.source.decode("utf-8", "surrogateescape")
+    with contextlib.suppress(EditRefusedError):
+        serve_script.read(text)
+    try:
+        edited = serve_script.edit(text, set=case.wanted, unset=case.unwanted)
+    except EditRefusedError:
+        return
+    again = serve_script.edit(edited, set=case.wanted, unset=case.unwanted)
+    assert again == edited, "a second edit changes it"
+    found = serve_script.read(edited)
+    assert {name: found.values.get(name) for name in case.wanted} == case.wanted, (
+        "another value than asked for"
+    )
+    assert not set(case.unwanted) & set(found.values), "still there"
+    if edited != text:
+        _hold_outside(text, edited, {*case.wanted, *case.unwanted})
+        _hold_grammar(edited)
+
+
+def _hold_outside(text: str, edited: str, names: set[str]) -> None:
+    """Every place where lines differ has to do with a name that was asked for."""
+    old, new = text.split("\n"), edited.split("\n")
+    for tag, begin, end, first, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        differing = "\n".join([*old[begin:end], *new[first:last]])
+        assert tag == "equal" or any(name in differing for name in names), f"changed too: {differing!r}"
+
+
+def _hold_grammar(edited: str) -> None:
+    done = subprocess.run(
+        ["bash", "--norc", "--noprofile", "-n"],
+        input=edited.encode("utf-8", "surrogateescape"),
+        capture_output=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode("utf-8", "replace")
