@@ -381,28 +381,41 @@ def audit_export(
     """Records for other programs: as they are, as JUnit, Markdown or a page."""
 
 
-@task(auto_shortflags=False, help={"reset": "lay the state before the fix again"})
-def lab_up(c: Context, reset: bool = False) -> None:
+REAL = "a real Debian host instead, described in hosts/real.yml (root on Linux; needs a checkout)"
+
+
+@task(
+    auto_shortflags=False,
+    help={"reset": "lay the state before the fix again", "real": REAL, "json": HELP["json"]},
+)
+def lab_up(c: Context, reset: bool = False, real: bool = False, json: bool = False) -> None:
     """Start the embedded lab: SSH server, units, workers, router."""
-    from runbook import offline
+    from runbook import development, labtasks
 
-    raise Exit(code=offline.lab_up(Path.cwd(), reset=reset))
+    if real:
+        raise Exit(code=development.real_host("up", Path.cwd(), reset=reset, json=json))
+    raise Exit(code=labtasks.up(Path.cwd(), reset=reset, json=json))
 
 
-@task(auto_shortflags=False)
-def lab_down(c: Context) -> None:
+@task(auto_shortflags=False, help={"real": REAL, "json": HELP["json"]})
+def lab_down(c: Context, real: bool = False, json: bool = False) -> None:
     """Stop the lab and everything it started."""
-    from runbook import offline
+    from runbook import development, labtasks
 
-    raise Exit(code=offline.lab_down(Path.cwd()))
+    if real:
+        raise Exit(code=development.real_host("down", Path.cwd(), json=json))
+    raise Exit(code=labtasks.down(Path.cwd(), json=json))
 
 
-@task(auto_shortflags=False)
-def lab_status(c: Context) -> None:
-    """Whether the lab runs, and where."""
-    from runbook import offline
+@task(auto_shortflags=False, help={"real": REAL, "json": HELP["json"]})
+def lab_status(c: Context, real: bool = False, json: bool = False) -> None:
+    """Whether the lab runs, and where; exit 3 where it does not."""
+    from runbook import development, labtasks
 
-    raise Exit(code=offline.lab_status(Path.cwd()))
+    if real:
+        raise Exit(code=development.real_host("status", Path.cwd(), json=json))
+    standing = development.real_host_standing(Path.cwd())
+    raise Exit(code=labtasks.status(Path.cwd(), json=json, real=standing))
 
 
 @task(auto_shortflags=False)

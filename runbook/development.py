@@ -1,14 +1,17 @@
-"""What `invoke check` and `invoke test` run, here and in CI: the same commands, the same exit codes."""
+"""What needs a checkout: `check` and `test` as CI runs them, and the real host of `lab.up --real`, which tests/system boots."""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+CHECKOUT = Path(__file__).resolve().parents[1]
 LOCKS = ("requirements-dev.lock", "requirements-lab.lock", "requirements-report.lock")
 CHECKS = (
     ("ruff", "format", "--check", "--quiet", "."),
@@ -47,6 +50,38 @@ def test(*, heavy: bool, args: str) -> int:
         [sys.executable, "-m", "pytest", *SIDE_BY_SIDE, *selection, *shlex.split(args)], environment
     )
     return tested or checked
+
+
+def real_host(
+    action: str, directory: Path, *, reset: bool = False, json: bool = False, checkout: Path = CHECKOUT
+) -> int:
+    """`lab.up`, `lab.down` or `lab.status` of the real host in an operator's directory; returns the exit code."""
+    if not _boots_hosts(checkout):
+        from runbook import app, errors
+        from runbook.request import Request
+
+        why = "--real needs a checkout of runbook: the host is booted by its tests/system"
+        return app.refuse(Request(f"lab.{action}", json=json), errors.UsageError(why))
+    flags = [flag for flag, given in (("--reset", reset), ("--json", json)) if given]
+    return subprocess.run([*_real(action, directory), *flags], cwd=checkout, check=False).returncode
+
+
+def real_host_standing(directory: Path, *, checkout: Path = CHECKOUT) -> dict[str, Any] | None:
+    """What `lab.status --real --json` says of the real host; None where none stands."""
+    if not ((directory / ".lab/real/standing.json").exists() and _boots_hosts(checkout)):
+        return None
+    command = [*_real("status", directory), "--json"]
+    told = subprocess.run(command, cwd=checkout, stdout=subprocess.PIPE, check=False).stdout
+    found: dict[str, Any] | None = json.loads(told)["real"]
+    return found
+
+
+def _boots_hosts(checkout: Path) -> bool:
+    return (checkout / "tests/system/real").is_dir()
+
+
+def _real(action: str, directory: Path) -> list[str]:
+    return [sys.executable, "-m", "tests.system.real", action, str(directory)]
 
 
 def install() -> None:

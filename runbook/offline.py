@@ -1,9 +1,8 @@
-"""What is no rollout: previews of edits, checks of host files, and the lab's own switch."""
+"""What is no rollout: previews of edits and checks of host files."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,14 @@ from runbook.plan import Plan
 from runbook.request import LAB, Request
 from runbook.story import Story
 from runbook.verify import bookkeeping
-from runbook.view import View
 from runbook.work import utc_now
 
 LIMIT_BYTES = 8 * 1024 * 1024  # of a script, as on a host (onhost/files.py)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from runbook.view import View
 
 
 def run(request: Request) -> int:
@@ -123,48 +123,3 @@ def list_hosts(request: Request) -> int:
     for name in names:
         app.view_of(request).say(name)
     return 0
-
-
-# ------------------------------------------------------------------ the lab
-
-
-def lab_up(directory: Path, *, reset: bool) -> int:
-    """Start the lab; with `reset` lay the state before the fix again."""
-    from runbook import lab
-
-    view = View(sys.stdout)
-    try:
-        state = lab.up(directory / ".lab", say=view.say, reset=reset)
-    except RunbookError as error:
-        view.say(str(error))
-        return error.exit_code
-    if reset:  # its chain begins anew, and nobody's history was lost
-        audit.forget(audit.directory(directory), LAB)
-    view.say(
-        f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on http://127.0.0.1:{state.ports['router']}"
-    )
-    return 0
-
-
-def lab_down(directory: Path) -> int:
-    """Stop the lab and everything it started."""
-    from runbook import lab
-
-    stopped = lab.down(directory / ".lab")
-    View(sys.stdout).say("the lab is down" if stopped else "the lab was not up")
-    return 0
-
-
-def lab_status(directory: Path) -> int:
-    """Say whether the lab runs; exit 3 when it does not, as `systemctl is-active` does."""
-    from runbook import lab
-
-    state = lab.status(directory / ".lab")
-    view = View(sys.stdout)
-    view.say(
-        "the lab is not up"
-        if state is None
-        else f"the lab is up: SSH on 127.0.0.1:{state.ssh_port}, chat on http://127.0.0.1:{state.ports['router']}, "
-        f"pid {state.pid}"
-    )
-    return 0 if state else 3

@@ -27,7 +27,7 @@ def obstacle(platform: str, uid: int) -> str | None:
     try:
         base.mirror()
     except base.NoMirror:
-        return "booting Debian hosts needs a Debian to build them from, and this machine's apt knows no archive of its own release"
+        return "booting Debian hosts needs an archive to build them from, and this machine's apt knows none of its own release"
     return None
 
 

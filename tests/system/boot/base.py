@@ -87,7 +87,7 @@ def mirror() -> Mirror:
 
 def built(source: Mirror, root: Path) -> Path:
     """The base's tree below `root`, built when no tree of just this kind is there; two builders wait for each other."""
-    kept = root / "bases" / _kind(source)
+    kept = _place(source, root)
     with locked(root / "bases.lock"):
         for left in (root / "bases").glob("*.building"):  # whoever held the lock before us died over it
             shutil.rmtree(left)
@@ -95,6 +95,15 @@ def built(source: Mirror, root: Path) -> Path:
             kept.parent.mkdir(exist_ok=True)
             _build(source, kept)
     return kept
+
+
+def stands(source: Mirror, root: Path) -> bool:
+    """Is that base built already?"""
+    return _place(source, root).exists()
+
+
+def _place(source: Mirror, root: Path) -> Path:
+    return root / "bases" / _kind(source)
 
 
 def _kind(source: Mirror) -> str:

@@ -1,0 +1,102 @@
+"""`lab.up --real`: a person's host stays up, every task works on it, and `lab.down --real` leaves nothing of it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import jsonschemas
+from tests.system import conftest
+from tests.system.boot import cgroups
+from tests.system.controller import Controller
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.system
+
+_HOSTS = Path(__file__).parents[2] / "hosts"
+_STALE, _FIX = b"export SGLANG_OPT_USE_TOPK_V2=0\n", b"export SGLANG_OPT_USE_MULTI_STREAM_OVERLAP=0\n"
+
+
+@pytest.fixture
+def desk(tree: Path, tmp_path: Path) -> Iterator[Controller]:
+    """An operator who has the profiles and no host yet."""
+    shutil.copytree(_HOSTS / "profiles", tmp_path / "hosts" / "profiles")
+    cache = str(conftest.CACHE.parent.parent)
+    controller = Controller(tmp_path, {"XDG_CACHE_HOME": cache})
+    yield controller
+    controller.run("lab.down", "--real")
+
+
+def traces(place: Path) -> list[str]:
+    """What this machine still holds of a host's run."""
+    name = f"rbsys{place.name}"
+    devices = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
+    spaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    groups = [str(group) for root in cgroups.hierarchies() for group in root.glob(f"runbook-{name}-*")]
+    mounts = [line for line in Path("/proc/self/mounts").read_text().splitlines() if f"{place}/" in line]
+    named = [line for line in (*devices.splitlines(), *spaces.splitlines()) if f"{name}-" in line]
+    return [*groups, *mounts, *named, *([str(place)] if place.exists() else [])]
+
+
+def place_of(desk: Controller) -> Path:
+    """Where the standing host's run is kept: its key lies there."""
+    words = shlex.split(desk.run("lab.status", "--real").document["real"]["ssh"])
+    return Path(words[words.index("-i") + 1]).parent
+
+
+def test_a_real_host_stays_up_for_a_rollout_and_leaves_nothing(desk: Controller) -> None:
+    up = desk.run("lab.up", "--real")
+    assert (up.code, jsonschemas.problems(up.document)) == (0, [])
+    real = up.document["real"]
+    read = [*shlex.split(real["ssh"]), "cat", "/root/serve_dsv4_decode.sh"]
+    before = subprocess.run(read, capture_output=True, check=True).stdout
+    assert _STALE in before
+    assert _FIX not in before
+    place = place_of(desk)
+    assert traces(place)
+
+    deployed = desk.run("deploy", "--host", "real", "--skip-validation", "--yes")
+    assert [
+        finding["check"] for finding in deployed.document["findings"] if finding["outcome"] == "fail"
+    ] == []
+    after = subprocess.run(read, capture_output=True, check=True).stdout
+    assert after == before.replace(_STALE, _FIX)
+    assert desk.run("rollback", "--host", "real", "--yes").code == 0
+    assert subprocess.run(read, capture_output=True, check=True).stdout == before
+
+    told = desk.run("lab.status")
+    assert (told.document["lab"], told.document["real"]["ssh"]) == (None, real["ssh"])
+    assert desk.run("lab.up", "--real").document["real"] == real
+    assert desk.run("lab.down", "--real").code == 0
+    assert traces(place) == []
+    assert not Path(real["host_file"]).exists()
+    assert desk.run("lab.status", "--real").code == 3
+
+
+@pytest.mark.heavy
+def test_a_killed_keeper_leaves_nothing_but_a_host_file_that_down_takes_away(desk: Controller) -> None:
+    real = desk.run("lab.up", "--real").document["real"]
+    place = place_of(desk)
+    os.kill(real["pid"], signal.SIGKILL)
+    assert desk.run("lab.status", "--real").code == 3
+    assert desk.run("lab.down", "--real").code == 0
+    assert traces(place) == []
+    assert not Path(real["host_file"]).exists()
+
+
+def test_a_host_file_of_that_name_which_is_somebody_elses_is_left_alone(desk: Controller) -> None:
+    desk.write_host("real", "service: mine\n")
+    up = desk.run("lab.up", "--real")
+    assert (up.code, jsonschemas.problems(up.document)) == (2, [])
+    assert "not of lab.up's making" in up.document["error"]
+    assert desk.run("lab.down", "--real").code == 0
+    assert (desk.directory / "hosts" / "real.yml").read_text() == "service: mine\n"
