@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import adopting, app, audit, edits, endpoint, endpointbench, inventory, opening, shipped
+from runbook import adopting, app, edits, endpoint, endpointbench, inventory, opening, shipped
 from runbook.errors import EditRefusedError, RunbookError, UsageError
 from runbook.events import Run
 from runbook.model import Change
