@@ -7,10 +7,11 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from runbook import bundle, inventory, pages, provenance, ssh, tunnel
+from runbook import bundle, inventory, observation, pages, provenance, ssh, tunnel
 from runbook.calling import TellingWire
 from runbook.errors import UsageError
 from runbook.request import LAB
+from runbook.ssh.row import asked
 from runbook.work import Work, utc_now
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from runbook.model import Host
     from runbook.request import Request
     from runbook.ssh import Mode
+    from runbook.ssh.row import Asked
     from runbook.view import View
 
 # What an action may do on the host (docs/architecture.md, "The wire").
@@ -64,6 +66,7 @@ def work(
                     payload=bundle.helper_payload,
                     state=host.state,
                     scope=host.scope,
+                    ahead=_first(request.action, host, mode),
                 )
             )
         yield Work(
@@ -82,6 +85,12 @@ def work(
             offer=view.ask,
             checkpoint=interrupt.checkpoint,
         )
+
+
+def _first(action: str, host: Host, mode: Mode) -> tuple[Asked, ...]:
+    """The calls an action begins with: what the host is, where a record will say it, and one look at all of it."""
+    look = () if action == "logs" else (asked("observe", **observation.question(host)),)
+    return look if mode == "reading" else (asked("machine", checkout=host.checkout), *look)
 
 
 def _notify(host: Host, request: Request, told: Run, rollout_id: str) -> None:

@@ -12,13 +12,14 @@ from runbook.ssh.start import Start
 from runbook.ssh.tcp import TcpStream, open_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     import paramiko
 
     from runbook.model import SshTarget
     from runbook.ssh.boot import Payload
+    from runbook.ssh.row import Asked
     from runbook.ssh.wire import Mode, OpenWire
 
 _START_S = 30.0  # from the login shell to Python's greeting; network homes and slow rc files take their time
@@ -54,32 +55,42 @@ class Link:
         python: str = "python3",
         become: bool = False,
         scope: str = "system",
+        ahead: Sequence[Asked] = (),
     ) -> OpenWire:
         """Start the helper in a mode; `state` is the state directory whose lock a writing wire may take, `scope` whose
-        units it works on: the machine's (`system`) or the login user's (`user`).
+        units it works on: the machine's (`system`) or the login user's (`user`). `ahead` are the calls that will come first,
+        if they are known: they are asked with the start.
 
         Raises PreflightError (no Python that will do, a state directory that is not ours alone), UnreachableError
         (login shell or sudo refuses), LinkLostError. A reading wire logs in once more by itself when the link is lost.
         """
 
-        def start() -> RemoteWire:
-            return self._start(mode, payload, state, python, become, scope)
+        def start(ahead: Sequence[Asked] = ()) -> RemoteWire:
+            return self._start(mode, payload, state, python, become, scope, ahead)
 
         if mode != "reading":
-            return start()
+            return start(ahead)
 
         def renew() -> RemoteWire:
             self._reconnect()
             return start()
 
-        return ReadingWire(start(), renew)
+        return ReadingWire(start(ahead), renew)
 
     def _start(
-        self, mode: Mode, payload: Payload, state: str, python: str, become: bool, scope: str
+        self,
+        mode: Mode,
+        payload: Payload,
+        state: str,
+        python: str,
+        become: bool,
+        scope: str,
+        ahead: Sequence[Asked],
     ) -> RemoteWire:
         beginning = Start(self.route.host, self.transport, python, payload, _START_S, self.route.ask)
         wire = RemoteWire(beginning.run(mode, state, become=become, scope=scope), mode, self.label)
         self._connections.callback(wire.close)
+        wire.ask_ahead(*ahead)
         wire.hello(_START_S)
         return wire
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import itertools
 import threading
 import time
@@ -11,6 +13,7 @@ from runbook.errors import LinkLostError
 from runbook.onhost import frames
 from runbook.ssh import wire
 from runbook.ssh.broken import BROKEN, close
+from runbook.ssh.row import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +46,7 @@ class RemoteWire:
         self._ping_every_s, self._silence_s, self._clock = ping_every_s, silence_s, clock
         self._ids = itertools.count(1)
         self._awaited = {0}  # the helper's first word comes unasked
+        self._ahead: collections.deque[tuple[Asked, int]] = collections.deque()
         self._answers: dict[int, Any] = {}
         self._arrived = threading.Condition()
         self._sending = threading.Lock()
@@ -63,20 +67,48 @@ class RemoteWire:
 
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
         """The value of a call on the host; raises `runbook.errors`, LinkLostError after `deadline_s` seconds."""
-        number = next(self._ids)
-        self._send({"id": number, "call": name, "args": args}, name)
+        asked = Asked(name, args)
+        number = self._asked_ahead(asked) or self._ask(asked)
         return wire.value(self._await(number, name, deadline_s), name)
 
-    def _send(self, document: Any, name: str) -> None:
+    def ask_ahead(self, *row: Asked) -> None:
+        """Ask what the first calls will ask, in their order, so that the host is at it while we get ready to hear.
+
+        Only for calls that read. A first call that is another one lets all these answers go: they would be older than it.
+        A helper that is gone already is left to `hello` to tell of.
+        """
+        with contextlib.suppress(*BROKEN), self._sending:
+            for one in row:
+                number = next(self._ids)
+                self._awaited.add(number)
+                self._channel.sendall(_request(number, one))
+                self._ahead.append((one, number))
+
+    def _asked_ahead(self, asked: Asked) -> int | None:
+        with self._arrived:
+            if self._ahead and self._ahead[0][0] == asked:
+                return self._ahead.popleft()[1]
+            for _, number in self._ahead:
+                self._awaited.discard(number)
+                self._answers.pop(number, None)
+            self._ahead.clear()
+        return None
+
+    def _ask(self, asked: Asked) -> int:
+        number = next(self._ids)
+        self._send(number, asked)
+        return number
+
+    def _send(self, number: int, asked: Asked) -> None:
         with self._sending:
             if self._lost is not None:
-                raise self._gone(name)
-            self._awaited.add(document["id"])
+                raise self._gone(asked.name)
+            self._awaited.add(number)
             try:
-                self._channel.sendall(frames.encode(document))
+                self._channel.sendall(_request(number, asked))
             except BROKEN:
                 self._lose("the connection is closed")
-                raise self._gone(name) from None
+                raise self._gone(asked.name) from None
 
     def _await(self, number: int, name: str, deadline_s: float) -> Any:
         with self._arrived:
@@ -161,7 +193,7 @@ class RemoteWire:
 
     def _send_ping(self) -> None:
         try:
-            self._send({"id": -1, "call": "ping", "args": {}}, "ping")
+            self._send(-1, Asked("ping", {}))
         except LinkLostError:
             return
 
@@ -189,3 +221,7 @@ class RemoteWire:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _request(number: int, asked: Asked) -> bytes:
+    return frames.encode({"id": number, "call": asked.name, "args": asked.args})

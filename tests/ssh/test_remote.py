@@ -27,6 +27,7 @@ from runbook.errors import (
     UnreachableError,
 )
 from runbook.onhost import lock
+from runbook.ssh.row import asked
 from tests import sshd
 from tests.onhost.helper import alive, eventually
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from runbook.ssh.boot import Payload
     from runbook.ssh.link import Link
+    from runbook.ssh.row import Asked
     from runbook.ssh.wire import OpenWire
 
 pytestmark = pytest.mark.real
@@ -54,8 +56,8 @@ def wire(link: Link, payload: Payload, state: str) -> OpenWire:
 
 
 def observed(wire: OpenWire, state: str, *files: Path) -> dict[str, Any]:
-    asked = [str(path) for path in files]
-    found: dict[str, Any] = wire.call("observe", state=state, files=asked, units=[], names=[], patterns=[])
+    look = looking(state, *files)
+    found: dict[str, Any] = wire.call(look.name, **look.args)
     return found
 
 
@@ -119,13 +121,65 @@ def test_closing_the_wire_returns_when_the_lock_is_free(wire: OpenWire, state: s
         wire.call("observe")
 
 
+@pytest.mark.parametrize("ahead", [0, 1, 40])
 def test_a_state_others_can_write_is_refused_at_the_start(
-    link: Link, payload: Payload, tmp_path: Path
+    link: Link, payload: Payload, tmp_path: Path, ahead: int
 ) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
+    state = str(tmp_path / "open")
     with pytest.raises(PreflightError, match="writable by others"):
-        link.open_wire("writing", payload=payload, state=str(tmp_path / "open"))
+        link.open_wire("writing", payload=payload, state=state, ahead=[looking(state)] * ahead)
+
+
+def looking(state: str, *files: Path) -> Asked:
+    paths = [str(path) for path in files]
+    return asked("observe", state=state, files=paths, units=[], names=[], patterns=[])
+
+
+def written(wire: OpenWire, path: Path, before: bytes, after: bytes) -> None:
+    digest, content = hashlib.sha256(before).hexdigest(), base64.b64encode(after).decode()
+    wire.call("files_write", changes=[{"path": str(path), "before": digest, "b64": content}])
+
+
+def test_what_is_asked_ahead_answers_the_first_calls(
+    link: Link, payload: Payload, state: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "serve.sh"
+    path.write_bytes(b"old")
+    row = [asked("machine", checkout=None), looking(state, path)]
+    with link.open_wire("writing", payload=payload, state=state, ahead=row) as wire:
+        assert "kernel" in wire.call("machine", checkout=None)
+        path.write_bytes(b"new")
+        assert wire.call("cache_has", state=state, digest="0" * 64) is not None
+        seen = observed(wire, state, path)["files"][str(path)]
+        assert base64.b64decode(seen["b64"]) == b"new", "an answer older than another call is let go"
+    with link.open_wire("reading", payload=payload, state=state, ahead=row[1:]) as wire:
+        assert eventually(lambda: bool(wire._wire._answers))  # type: ignore[attr-defined]
+        path.write_bytes(b"newer")
+        seen = observed(wire, state, path)["files"][str(path)]
+        assert base64.b64decode(seen["b64"]) == b"new", "the host had answered before it was called"
+        seen = observed(wire, state, path)["files"][str(path)]
+        assert base64.b64decode(seen["b64"]) == b"newer", "once"
+
+
+def test_another_first_call_is_never_answered_from_before(
+    link: Link, payload: Payload, state: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "serve.sh"
+    path.write_bytes(b"old")
+    with link.open_wire("writing", payload=payload, state=state, ahead=[looking(state, path)] * 2) as wire:
+        written(wire, path, b"old", b"new")
+        seen = observed(wire, state, path)["files"][str(path)]
+        assert base64.b64decode(seen["b64"]) == b"new"
+
+
+def test_a_link_lost_while_an_answer_was_on_its_way_is_asked_again(
+    link: Link, payload: Payload, state: str
+) -> None:
+    with link.open_wire("reading", payload=payload, state=state, ahead=[looking(state)]) as wire:
+        link.transport.sock.close()
+        assert observed(wire, state)["state"]["current"] is None
 
 
 # ------------------------------------------------------------------ ends of every kind
