@@ -27,7 +27,7 @@ class Extra(NamedTuple):
 
     @property
     def lock(self) -> Path:
-        """Beside the package, in a checkout."""
+        """Beside the package, in a checkout; a wheel has none, and takes what fits the environment it is in."""
         return Path(__file__).resolve().parents[1] / f"requirements-{self.name}.lock"
 
 
@@ -51,8 +51,8 @@ def ensure(extra: Extra, lock: Path, say: Callable[[str], None]) -> None:
     absent = missing(extra.distributions)
     if not absent:
         return
-    say(f"{extra.owner}'s extras are missing ({', '.join(absent)}); installing them, {extra.size}, once")
     command = installer(extra, lock)
+    say(f"{extra.owner}'s extras are missing ({', '.join(absent)}); installing them, {extra.size}, once")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     importlib.invalidate_caches()
     if done.returncode or missing(extra.distributions):
@@ -66,7 +66,8 @@ def installer(extra: Extra, lock: Path, python: str = sys.executable) -> list[st
     """The command that installs a lock: uv where there is one, else pip. Raises where there is neither, or no lock."""
     lacking = f"{extra.owner}'s extras are not installed"
     if not lock.is_file():
-        raise extra.error(f"{lacking} and {lock} is not there; run: pip install 'runbook[{extra.name}]'")
+        wanted = shlex.join([python, "-m", "pip", "install", f"runbook[{extra.name}]"])
+        raise extra.error(f"{lacking} ({extra.size}), and there is no {lock.name} here; run: {wanted}")
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(python).parent))
     if uv:
         return [uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "-r", str(lock)]
