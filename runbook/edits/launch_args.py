@@ -117,11 +117,11 @@ def _refuse_indirect(script: Script, launch: Launch) -> None:
         raise EditRefusedError(
             f"the launch stands in the function {called}; move it to the top level", line=launch.line
         )
-    if launch.rivals:
-        raise EditRefusedError(
-            "the script launches this program more than once; edit its arguments by hand",
-            line=launch.rivals[0].line,
-        )
+    for rival in launch.rivals:
+        if not rival.another:
+            raise EditRefusedError(
+                "the script launches this program more than once; edit its arguments by hand", line=rival.line
+            )
     if launch.told or launch.unclear:
         what = launch.unclear or f"the text given to {called}"
         raise EditRefusedError(

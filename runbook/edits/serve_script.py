@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.shell import changes, environment, obscurities, parser
+from runbook.edits.shell.environment import ANOTHER_LAUNCH
 from runbook.edits.shell.reparse import reparse
 from runbook.edits.shell.script import parse
 from runbook.edits.shell.splices import apply, collide
@@ -220,7 +221,7 @@ def _prove(
     for name in {*before.names(), *after.names(), *wanted, *unwanted}:
         standing = after.standing(name)
         if standing.doubt and (name in wanted or name in unwanted):
-            raise changes.refusal(standing.doubt)
+            raise changes.refusal(_as_before(before, standing.doubt))
         if name in wanted:
             right = standing.present and standing.value == wanted[name]
         elif name in unwanted:
@@ -231,6 +232,12 @@ def _prove(
             raise EditRefusedError(f"could not prove the edit of {name}; edit the script by hand")
     if changes.plan(after, wanted, unwanted):
         raise EditRefusedError("a second edit would change the script again; edit it by hand")
+
+
+def _as_before(before: Environment, doubt: Site) -> Site:
+    """A doubt about another launch at that one's line before the edit, for those of the edited script are not told."""
+    rivals = before.launch.rivals if before.launch else ()
+    return doubt._replace(line=rivals[0].line) if doubt.where == ANOTHER_LAUNCH and rivals else doubt
 
 
 def _where(site: Site) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runbook.edits.shell import insertion, removal
-from runbook.edits.shell.environment import after
+from runbook.edits.shell.environment import ANOTHER_LAUNCH, after
 from runbook.edits.shell.splices import Splice
 from runbook.edits.shell.words import quote
 from runbook.errors import EditRefusedError
@@ -63,7 +63,7 @@ def reason(site: Site) -> str:
     """Why a place leaves us unsure or may not be rewritten, and what to do."""
     if site.wild:
         return f"{site.where} takes names from expansions; write each as export NAME=value"
-    if site.where == "another launch":
+    if site.where == ANOTHER_LAUNCH:
         return f"{site.name} is not the same for the server launched here; make it so, or edit it by hand"
     if site.conditional:
         return f"{site.name} is set under {site.where}; move it to the top level, or edit it by hand"
@@ -81,6 +81,11 @@ def _set(draft: _Draft, name: str, value: str) -> None:
     standing = found.standing(name)
     if standing.present and standing.value == value and standing.doubt is None:
         return
+    if standing.doubt and standing.doubt.where == ANOTHER_LAUNCH:
+        # a value given to all of them makes them alike
+        if standing.present and standing.value == value:
+            raise refusal(standing.doubt)
+        standing = found.at_launch(name)
     own = [site for site in launch.sites if site.name == name] if launch else []
     if standing.doubt and launch and (launch.unclear or launch.told or standing.doubt.fixed):
         raise refusal(standing.doubt)
@@ -198,7 +203,8 @@ def _unset(draft: _Draft, name: str) -> None:
     found, launch = draft.found, draft.found.launch
     standing, shell = found.standing(name), found.in_shell(name)
     own = [site for site in launch.sites if site.name == name] if launch else []
-    if standing.doubt:
+    unlike = standing.doubt is not None and standing.doubt.where == ANOTHER_LAUNCH
+    if standing.doubt and not (unlike and standing.present):
         raise refusal(standing.doubt)
     hidden = launch is not None and (bool(launch.cleared) or name in launch.dropped)
     if not (own or (shell.exported and not hidden)):

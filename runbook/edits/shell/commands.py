@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[.*\]\Z", re.DOTALL)
 _ASSIGNED = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)\+?=")
 _NAMES = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)")
-_TRAPS = frozenset({"DEBUG", "ERR", "RETURN"})
+TRAPS = frozenset({"DEBUG", "ERR", "RETURN"})  # those that fire before a script comes to its end
 _WRITERS = frozenset({"read", "mapfile", "readarray", "getopts", "printf", "wait"})
 
 
@@ -33,7 +33,7 @@ def of_words(words: Sequence[Word]) -> tuple[Site, ...]:
         return tuple(_calculated(arguments))
     if command.text in _WRITERS:
         return tuple(_written(command.text, arguments))
-    if command.text == "eval" or (command.text == "trap" and any(word.text in _TRAPS for word in arguments)):
+    if command.text in ("eval", "trap"):
         return tuple(_evaluated(command.text, arguments))
     return ()
 
@@ -105,8 +105,9 @@ def _calculated(arguments: Sequence[Word]) -> Iterator[Site]:
 
 def _evaluated(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
     """Variables that text run by eval or a trap assigns, as far as it can be seen."""
+    early = command == "eval" or any(word.text in TRAPS for word in arguments)
     # what is unset by name stands without a sign
-    pattern = _NAMES if any("unset" in word.raw for word in arguments) else _ASSIGNED
+    pattern = _NAMES if early and any("unset" in word.raw for word in arguments) else _ASSIGNED
     for word in arguments:
         for found in pattern.finditer(word.raw):
             yield Site(
@@ -116,7 +117,7 @@ def _evaluated(command: str, arguments: Sequence[Word]) -> Iterator[Site]:
                 command,
                 word.span,
                 word.span,
-                exports=True,
+                exports=early,
                 owned=False,
                 conditional=True,
                 lasting=command == "trap",

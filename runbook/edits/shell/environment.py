@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _COMMANDS = re.compile(r"(?<![\w-])(?:env|sudo|bash|sh|eval|exec)(?![\w-])")
+ANOTHER_LAUNCH = "another launch"
 _VALUES = ("assign", "append", "unset", "touch")
 
 
@@ -79,13 +80,19 @@ class Environment(NamedTuple):
         return placed or any(site.name == name for site in self.own)
 
     def standing(self, name: str) -> Standing:
-        """How the variable stands at the launch."""
-        own = [site for site in self.launch.sites if site.name == name] if self.launch else []
-        standing = _at_launch(self.in_shell(name), self.launch, own, name)
+        """How the variable stands at the launch; in doubt where a rival gets something else."""
+        standing = self.at_launch(name)
         for rival in self.launch.rivals if self.launch else ():
+            if rival.beside and all(site.name != name for site in rival.sites):
+                continue
             if standing.doubt is None and not standing.same(self._at_rival(rival, name)):
-                return _doubted(standing, _maybe(name, rival.line, "another launch", (0, 0)))
+                return _doubted(standing, _maybe(name, rival.line, ANOTHER_LAUNCH, (0, 0)))
         return standing
+
+    def at_launch(self, name: str) -> Standing:
+        """How the variable stands at the launch itself, whatever its rivals get."""
+        own = [site for site in self.launch.sites if site.name == name] if self.launch else []
+        return _at_launch(self.in_shell(name), self.launch, own, name)
 
     def _at_rival(self, rival: Launch, name: str) -> Standing:
         """How the variable stands at an earlier launch of the same program."""

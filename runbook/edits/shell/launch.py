@@ -7,6 +7,16 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.shell.commands import past_builtin
+from runbook.edits.shell.programs import (
+    ELSEWHERE,
+    SHELLS,
+    argv_of,
+    head,
+    is_exec,
+    is_tool,
+    may_serve,
+    name_of,
+)
 from runbook.edits.shell.traversal import BACKGROUND, FUNCTION, SUBSHELL
 from runbook.edits.shell.wrappers import Wrapping, unwrap
 
@@ -17,23 +27,9 @@ if TYPE_CHECKING:
     from runbook.edits.shell.statements import Command, Statement
     from runbook.edits.shell.words import Word
 
-# Commands that prepare or follow a launch; anything else may be the launch itself.
-_TOOL_NAMES = """
-    . : [ alias bg break builtin cd continue declare dirs disown echo enable eval exit export false fg
-    getopts hash help history jobs kill let local logger mapfile popd printf pushd pwd read readarray
-    readonly return set shift shopt sleep source test times trap true type typeset ulimit umask unalias
-    unset wait awk basename cat chmod chown cp cut date df dirname docker du find free getconf git grep
-    head hostname id ip ldconfig ln ls lscpu lspci mkdir modprobe mount mountpoint mv nproc nvidia-smi
-    pip pkill rm rmdir rsync sed seq sort stat sync sysctl systemctl systemd-notify tail tee touch tr
-    uname which xargs curl wget module ss lsof fuser stty tput
-"""
-_TOOLS = frozenset(_TOOL_NAMES.split())
 _PREPARING = frozenset({".", "cd", "echo", "mkdir", "pushd", "set", "source", "ulimit", "umask"})
-_SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "eval"})
 # What they are given to run is text for a shell too
-_TELLING = _SHELLS | {"script", "su", "runuser"}
-# What they start has an environment of its own
-_ELSEWHERE = frozenset({"docker", "podman", "nerdctl", "kubectl", "ssh", "systemd-run", "su", "runuser"})
+_TELLING = SHELLS | {"script", "su", "runuser"}
 _SETS = re.compile(r"(?:^|[\s;&|(\"'])(?:\.|source|eval|set|read|env -|exec -)\s")
 _ASSIGNS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SHALLOW = frozenset({"", BACKGROUND, "&&", "||", "a pipeline", "time"})
@@ -46,7 +42,8 @@ class Launch(NamedTuple):
     assignments. Both are empty when the command is nested too deep to say. `sites` are its own prefix and env assignments
     in order; `cleared` says that what the script exported does not pass (`env -i`, `exec -c`, sudo); `dropped` are names
     given to `env -u`; `room` is the offset after env's last own word, where another assignment fits;
-    `told` is the text given to `bash -c`. `rivals` are earlier launches of the same program, which may run instead or too.
+    `told` is the text given to `bash -c`. `rivals` are earlier launches, which may run instead or too, some of
+    `another` program.
     """
 
     at: int
@@ -62,11 +59,17 @@ class Launch(NamedTuple):
     told: str = ""
     rivals: tuple[Launch, ...] = ()
     in_function: bool = False
+    another: bool = False
 
     @property
     def first(self) -> int:
         """The index of the statement before which everything must stand that concerns every server."""
-        return min((rival.at for rival in self.rivals), default=self.at)
+        return min((rival.at for rival in self.rivals if not rival.beside), default=self.at)
+
+    @property
+    def beside(self) -> bool:
+        """Whether this is another program in the background, which concerns only the names it is given for itself."""
+        return self.another and not self.where
 
 
 def find(statements: Sequence[Statement]) -> Launch | None:
@@ -79,43 +82,40 @@ def find(statements: Sequence[Statement]) -> Launch | None:
 
 
 def _rivals(statements: Sequence[Statement], found: Launch) -> Iterator[Launch]:
-    """Commands before the launch that start the same program, in the background or by an exec under a condition."""
+    """Commands before the launch that start a server too, in the background or by an exec under a condition."""
     for index, statement in enumerate(statements[: found.at]):
         for command in statement.commands:
-            if (command.where == BACKGROUND and not _is_tool(command)) or _is_conditional(command):
-                words = command.words[unwrap(command.words, Wrapping()) :]
-                if _head(words) == _head(found.argv):
-                    yield _read(statements, index, command)
+            same = head(argv_of(command)) == head(found.argv)
+            beside = command.where == BACKGROUND and not is_tool(command)
+            if beside or (_is_conditional(command) and (same or may_serve(argv_of(command)))):
+                yield _read(statements, index, command)._replace(another=not same)
 
 
 def _is_conditional(command: Command) -> bool:
-    return _is_exec(command) and bool(command.where) and not command.where.startswith((FUNCTION, SUBSHELL))
-
-
-def _head(argv: Sequence[Word]) -> tuple[str, ...]:
-    """The words that say which program it is: all before the first long option."""
-    return tuple(word.raw for word in itertools.takewhile(lambda word: not word.raw.startswith("--"), argv))
+    return is_exec(command) and bool(command.where) and not command.where.startswith((FUNCTION, SUBSHELL))
 
 
 def _found(statements: Sequence[Statement]) -> Launch | None:
-    leaves = (index for index, statement in enumerate(statements) if statement.first == "exit")
+    leaves = (index for index, statement in enumerate(statements) if _is_exit(statement))
     statements = statements[: next(leaves, len(statements))]  # nothing behind a plain exit is ever reached
     places = [(i, command) for i, statement in enumerate(statements) for command in statement.commands]
-    execs = [(i, command) for i, command in places if command.where in _SHALLOW and _is_exec(command)]
+    execs = [(i, command) for i, command in places if command.where in _SHALLOW and is_exec(command)]
     certain = [(i, command) for i, command in execs if _is_certain(statements[i], command)]
     for index, command in (*certain, *execs):
         return _read(statements, index, command)
     for index in range(len(statements) - 1, -1, -1):
         commands = [c for c in statements[index].commands if not c.where.startswith(FUNCTION)]
-        launching = [command for command in commands if not _is_tool(command)]
+        launching = [command for command in commands if not is_tool(command)]
         if launching:
             return _read(statements, index, launching[0])
     return None
 
 
-def _is_exec(command: Command) -> bool:
-    words = command.words[past_builtin(command.words) :]
-    return words[0].text == "exec" and len(words) > 1
+def _is_exit(statement: Statement) -> bool:
+    if statement.first not in ("exit", "builtin", "command"):
+        return False
+    words = statement.commands[0].words
+    return words[past_builtin(words)].text == "exit"
 
 
 def _is_certain(statement: Statement, command: Command) -> bool:
@@ -124,12 +124,6 @@ def _is_certain(statement: Statement, command: Command) -> bool:
         return True
     before = statement.commands[: statement.commands.index(command)]
     return bool(before) and all(each.words[0].text in _PREPARING for each in before)
-
-
-def _is_tool(command: Command) -> bool:
-    text = command.words[0].text
-    redirects = text == "exec" and len(command.words) == 1
-    return text is not None and (redirects or text.rpartition("/")[2] in _TOOLS)
 
 
 def _read(statements: Sequence[Statement], index: int, command: Command) -> Launch:
@@ -184,19 +178,15 @@ def _inside(commands: Sequence[Command]) -> tuple[tuple[Site, ...], str]:
     return tuple(sites), unclear
 
 
-def _program(argv: Sequence[Word]) -> str:
-    return (argv[0].text or "").rpartition("/")[2] if argv else ""
-
-
 def _kept_back(argv: Sequence[Word]) -> str:
-    program = _program(argv)
-    return f"{program}, which hands no environment on" if program in _ELSEWHERE else ""
+    program = name_of(argv)
+    return f"{program}, which hands no environment on" if program in ELSEWHERE else ""
 
 
 def _unclear(argv: Sequence[Word]) -> str:
     """Which words may set anything: another script, another shell's text, an env that a wrapper we do not know runs."""
-    program, told = _program(argv), _told(argv)
-    if program in _SHELLS - {"eval"} and not told:
+    program, told = name_of(argv), _told(argv)
+    if program in SHELLS - {"eval"} and not told:
         return f"the script that {program} runs"
     if program.endswith((".sh", ".bash")):
         return f"{program}, a script too,"
@@ -209,6 +199,6 @@ def _unclear(argv: Sequence[Word]) -> str:
 
 def _told(argv: Sequence[Word]) -> str:
     """The text given to `bash -c` and its kind, which may set anything."""
-    program = _program(argv)
+    program = name_of(argv)
     given = program == "eval" or any(re.match(r"-[A-Za-z]*c", word.raw) for word in argv[1:])
     return " ".join(word.raw for word in argv[1:]) if program in _TELLING and given else ""

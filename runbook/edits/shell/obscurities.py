@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from runbook.edits.shell.commands import past_builtin
+from runbook.edits.shell.commands import TRAPS, past_builtin
 from runbook.edits.shell.traversal import BACKGROUND, SUBSHELL
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from runbook.edits.shell.words import Word
 
 _WORDS = frozenset({"export", "declare", "typeset", "readonly", "set", "unset", "exec", "env", "source", "."})
+# Functions of these names make a script do otherwise than it reads
+_NAMES = _WORDS | {"builtin", "command", "eval", "exit", "nohup", "nice", "return", "shopt", "trap"}
 
 # What changes the environment, or starts something with another one
 _COMMANDS = _WORDS | {
@@ -63,7 +65,7 @@ def find(statements: Sequence[Statement], *, posix: bool) -> Iterator[Obscurity]
     yield from _of_readonly(statements)
     for statement in statements:
         for name in statement.functions:
-            if name in _WORDS:
+            if name in _NAMES:
                 yield Obscurity(
                     statement.line, f"the function {name} replaces the command of that name; rename it"
                 )
@@ -96,12 +98,21 @@ def _of_command(command: Command, posix: bool) -> Iterator[Obscurity]:
         yield Obscurity(
             line, "the script expands aliases, so that its words may mean others; write functions instead"
         )
+    if texts[0] == "shopt" and "execfail" in texts and "-u" not in texts:
+        yield Obscurity(line, "execfail lets the script go on behind an exec that fails; take it out")
     if texts[0] == "alias" and posix:
         yield Obscurity(
             line, "sh expands this alias, so that its words may mean others; write a function instead"
         )
     if texts[0] == "eval":
         yield from _of_eval(command, line)
+    if texts[0] == "trap" and TRAPS.intersection(texts) and any(map(_is_run, command.words)):
+        yield Obscurity(line, "a trap runs text that only a run knows", fatal=False)
+
+
+def _is_run(word: Word) -> bool:
+    """Whether a word is text for the shell whose very command only a run knows."""
+    return word.text is None and word.raw.lstrip('"').startswith(("$", "`"))
 
 
 def _of_eval(command: Command, line: int) -> Iterator[Obscurity]:

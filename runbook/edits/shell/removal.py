@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -67,14 +68,33 @@ def of_launch_words(source: bytes, launch: Launch, tokens: Collection[Span]) -> 
     """Splices that take prefix or env assignments out of the launching command."""
     ends = [word.span[1] for word in launch.words]
     prefix = [site.token for site in launch.sites if site.where == "prefix"]
-    for span in sorted(tokens):
-        if span in prefix:
-            following = prefix[prefix.index(span) + 1 :]
-            next_start = following[0][0] if following else launch.words[0].span[0]
-            blank = _BLANK.fullmatch(source, span[1], next_start)
-            yield Splice(span[0], next_start if blank else span[1])
+    yield from _of_prefix(source, [*prefix, *(word.span for word in launch.words[:1])], tokens)
+    for span in sorted(set(tokens).difference(prefix)):
+        yield Splice(lead(source, ends[ends.index(span[1]) - 1], span[0]), span[1])
+
+
+def _of_prefix(source: bytes, spans: Sequence[Span], gone: Collection[Span]) -> Iterator[Splice]:
+    """Splices that take out assignments before a command; the last of `spans` is the command's own."""
+    for position, (span, following) in enumerate(itertools.pairwise(spans)):
+        if span not in gone:
+            continue
+        before = spans[position - 1] if position else None
+        blank = _BLANK.fullmatch(source, span[1], following[0])
+        if (
+            before
+            and before not in gone
+            and following not in gone
+            and _ends_line(source, before, span, following)
+        ):
+            yield Splice(before[1], span[1])
         else:
-            yield Splice(lead(source, ends[ends.index(span[1]) - 1], span[0]), span[1])
+            yield Splice(span[0], following[0] if blank else span[1])
+
+
+def _ends_line(source: bytes, before: Span, span: Span, following: Span) -> bool:
+    """Whether a word is the last on its line and not the first: what follows stays where it stands."""
+    alone = _BLANK.fullmatch(source, before[1], span[0]) and b"\n" not in source[before[1] : span[0]]
+    return bool(alone) and b"\n" in source[span[1] : following[0]]
 
 
 def lead(source: bytes, before: int, start: int) -> int:

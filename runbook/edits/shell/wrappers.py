@@ -35,6 +35,10 @@ _WRAPPERS = {
     "unshare": ("", 0),
     "tini": ("-p -e", 0),
     "dumb-init": ("-r --rewrite", 0),
+    "xargs": (
+        "-I -n -L -P -d -E -s -a --arg-file --delimiter --max-args --max-lines --max-procs --max-chars",
+        0,
+    ),
     "sudo": ("-u -g -p -C -D -R -T -h --user --group", 0),
 }
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
