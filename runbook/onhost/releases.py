@@ -75,7 +75,15 @@ def _is_whole(manifest: Mapping[str, Any]) -> bool:
     return (
         isinstance(manifest.get("created"), str)
         and isinstance(records, list)
-        and all(isinstance(record, dict) and {"path", "sha256"} <= record.keys() for record in records)
+        and all(_is_record(record) for record in records)
+    )
+
+
+def _is_record(record: Any) -> bool:
+    return (
+        isinstance(record, dict)
+        and isinstance(record.get("path"), str)
+        and isinstance(record.get("sha256", 0), (str, type(None)))
     )
 
 
@@ -101,9 +109,8 @@ def sweep(state: str) -> None:
         if name.endswith(_PASSING):
             shutil.rmtree(os.path.join(root, name), ignore_errors=True)
     known = manifests(state)
-    if not _damaged(
-        state, known
-    ):  # nobody knows what a damaged release refers to, and its restore.sh may be whole
+    # Nobody knows what a damaged release refers to, and its restore.sh may be whole.
+    if not _damaged(state, known):
         objects.sweep(state, {record["sha256"] for one in known for record in one["files"]})
 
 

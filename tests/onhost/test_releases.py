@@ -188,6 +188,9 @@ def test_what_a_crash_left_is_no_release_and_goes_with_the_next_pruning(
         b'{"id": "r1", "created": 5, "files": []}',
         b'{"id": "r1", "created": "2026", "files": null}',
         b'{"id": "r1", "created": "2026", "files": [{}]}',
+        b'{"id": "r1", "created": "2026", "files": [{"path": "/x"}]}',
+        b'{"id": "r1", "created": "2026", "files": [{"path": "/x", "sha256": []}]}',
+        b'{"id": "r1", "created": "2026", "files": [{"path": 5, "sha256": null}]}',
         None,
     ],
 )
