@@ -83,7 +83,7 @@ class Row:
         }
 
     def _in(self, found: Arguments) -> Values | None:
-        return found.values.get(self.argument.name)
+        return found.of(self.argument.name)
 
     def _told(self, found: Arguments) -> str:
         if found.tells(self.argument.name):

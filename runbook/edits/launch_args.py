@@ -5,55 +5,42 @@ from __future__ import annotations
 import itertools
 import re
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from runbook.edits.shell import launch as launches
-from runbook.edits.shell import loose, options, parser
+from runbook.edits.shell import loose, options, parser, rewording, spellings
 from runbook.edits.shell.removal import lead
 from runbook.edits.shell.reparse import reparse
+from runbook.edits.shell.rewording import Command
 from runbook.edits.shell.script import parse
 from runbook.edits.shell.splices import Splice, apply
-from runbook.edits.shell.words import quote
 from runbook.errors import EditRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from runbook.edits.shell.launch import Launch
-    from runbook.edits.shell.options import Option, Place
+    from runbook.edits.shell.options import Option
+    from runbook.edits.shell.rewording import Draft
     from runbook.edits.shell.script import Script
     from runbook.edits.shell.words import Word
 
 NOTHING: Mapping[str, str | None] = MappingProxyType({})
 
 
-class Command(NamedTuple):
-    """The launching command's words, without wrappers; at the positions `loose` only a run can tell what stands."""
-
-    words: tuple[Word, ...]
-    loose: tuple[int, ...]
-
-
-class _Draft(NamedTuple):
-    """What becomes of the words: new spellings by position, positions to take out, and words to add at the end."""
-
-    spelt: dict[int, str]
-    gone: frozenset[int]
-    added: tuple[str, ...] = ()
-
-
 def edit(text: str, *, set: Mapping[str, str | None] = NOTHING, unset: Collection[str] = ()) -> str:
     """The script with each option of `set` given its value (None: the bare flag) and each of `unset` taken away.
 
-    Of a repeated option the last counts, and only it is left. Raises EditRefusedError, with the line, where there is
-    no launching command to own, or where words known only at run time (`"${ARGS[@]}"`) may hold the option.
+    Of a repeated option the last counts, and only it is left; an alias of an option is that option. Raises
+    EditRefusedError, with the line, where there is no launching command to own, where words known only at run time
+    (`"${ARGS[@]}"`) may hold the option, or where another may be short for it.
     """
     _refuse_names(set, unset)
     source = parser.encode(text)
     parser.refuse_foreign(source)
     script = parse(source)
     launch = _launch(script)
-    draft = _planned(_command(script, launch), set, unset)
+    draft = rewording.plan(_command(script, launch), set, unset)
     splices = _splices(source, launch, draft)
     if not splices:
         return text
@@ -92,6 +79,10 @@ def _refuse_names(wanted: Mapping[str, str | None], unwanted: Collection[str]) -
             )
         if name in wanted and name in unwanted:
             raise EditRefusedError(f"{name} is both set and unset; ask for one of them")
+    asked = sorted((*wanted, *unwanted), key=spellings.option)
+    for name, other in itertools.pairwise(asked):
+        if spellings.option(name) == spellings.option(other):
+            raise EditRefusedError(f"{name} and {other} are one option; ask for it once")
     for name, value in wanted.items():
         if value is not None and "\0" in value:
             raise EditRefusedError(f"the value of {name} holds a NUL, which no argument can carry")
@@ -129,82 +120,7 @@ def _refuse_indirect(script: Script, launch: Launch) -> None:
         )
 
 
-def _planned(command: Command, wanted: Mapping[str, str | None], unwanted: Collection[str]) -> _Draft:
-    spelt: dict[int, str] = {}
-    gone: set[int] = set()
-    added: list[str] = []
-    for name in (*unwanted, *wanted):
-        places = _places(command.words, name)
-        if name in unwanted:
-            _refuse_hidden(command, name, after=0)
-            _refuse_switches(command.words, name, places)
-            gone |= {at for place in places for at in place.span}
-        elif not places:
-            _refuse_hidden(command, name, after=0)
-            added.append(_option(name, wanted[name]))
-        elif not _right(command.words, places[-1], wanted[name]):
-            _refuse_hidden(command, name, after=places[-1].at)
-            spelt |= _spelling(command.words, places[-1], name, wanted[name])
-            gone |= {at for place in places for at in place.span if at not in spelt}
-    return _Draft(spelt, frozenset(gone), tuple(added))
-
-
-def _places(words: Sequence[Word], name: str) -> list[Place]:
-    return [place for place in options.places(words) if options.name_of(words[place.at]) == name]
-
-
-def _right(words: Sequence[Word], place: Place, value: str | None) -> bool:
-    option = options.described(words, place)
-    return option.value == value and option.given == (value is not None)
-
-
-def _refuse_hidden(command: Command, name: str, *, after: int) -> None:
-    """Refuse where words after a position may hold the option too."""
-    hidden = [command.words[at] for at in command.loose if at > after]
-    if hidden:
-        variable = re.fullmatch(r"\$\{?\w+\}?", hidden[0].raw) and not options.splits(hidden[0])
-        one = ", or quote it where it is one argument" if variable else ""
-        raise EditRefusedError(
-            f"{hidden[0].raw} may hold {name} too, which only a run can tell; write the arguments out{one}",
-            line=hidden[0].line,
-        )
-
-
-def _refuse_switches(words: Sequence[Word], name: str, places: Sequence[Place]) -> None:
-    """Refuse to take out what stands behind an option that by its name takes no value: it may be the model."""
-    for place in places:
-        if place.values and options.SWITCH.match(name):
-            raise _unclear(words, place, name)
-
-
-def _option(name: str, value: str | None) -> str:
-    if value is None:
-        return name
-    return f"{name}={quote(value)}" if value.startswith("-") else f"{name} {quote(value)}"
-
-
-def _spelling(words: Sequence[Word], place: Place, name: str, value: str | None) -> dict[int, str]:
-    """New spellings for an option's words; a word of its that has none goes."""
-    if place.values > 1 or (value is None and place.values):
-        raise _unclear(words, place, name)
-    if value is None:
-        return {place.at: name}
-    if place.joined or value.startswith("-"):
-        return {place.at: f"{name}={quote(value)}"}
-    if place.values:
-        return {place.at: words[place.at].raw, place.at + 1: quote(value)}
-    return {place.at: f"{name} {quote(value)}"}
-
-
-def _unclear(words: Sequence[Word], place: Place, name: str) -> EditRefusedError:
-    given = " ".join(word.raw for word in words[place.at + 1 : place.span.stop])
-    return EditRefusedError(
-        f"{name} is followed by {given}, which may or may not belong to it; edit it by hand",
-        line=words[place.at].line,
-    )
-
-
-def _splices(source: bytes, launch: Launch, draft: _Draft) -> list[Splice]:
+def _splices(source: bytes, launch: Launch, draft: Draft) -> list[Splice]:
     words = launch.argv
     splices = [
         Splice(*words[at].span, _bytes(text)) for at, text in draft.spelt.items() if text != words[at].raw
@@ -240,7 +156,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _prove(before: Launch, after: Launch, draft: _Draft) -> None:
+def _prove(before: Launch, after: Launch, draft: Draft) -> None:
     """The words must be what was drafted, and no other."""
     kept = [draft.spelt.get(at, word.raw) for at, word in enumerate(before.argv) if at not in draft.gone]
     stop = next((at for at, word in enumerate(kept) if word == "--" and at), len(kept))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits import launch_args
-from runbook.edits.shell import options
+from runbook.edits.shell import options, spellings
 from runbook.edits.shell.words import Word
 from runbook.errors import EditRefusedError
 from runbook.onhost.masking import MASK
@@ -23,7 +23,8 @@ Values = tuple[str, ...]
 class Arguments(NamedTuple):
     """One command line: each option's words after it (none: it stands alone); of a repeated one the last counts.
 
-    `undecided` are options whose words only a run can tell; `unknown` says why nothing is known at all.
+    `undecided` are options whose words only a run can tell; `unknown` says why nothing is known at all. Both name an
+    option as `spellings.option` does, and `of` and `tells` know it by every spelling.
     """
 
     words: tuple[Word, ...] = ()
@@ -33,7 +34,13 @@ class Arguments(NamedTuple):
 
     def tells(self, name: str) -> bool:
         """Whether an option's words, or its absence, are known."""
-        return not self.unknown and name not in self.undecided
+        option = spellings.option(name)
+        shortened = any(spellings.may_shorten(written, name) for written in self.values)
+        return not self.unknown and option not in self.undecided and not shortened
+
+    def of(self, name: str) -> Values | None:
+        """An option's words, however it is spelled; None where it is absent."""
+        return self.values.get(spellings.option(name))
 
 
 NO_SCRIPT = Arguments(unknown="there is no script that can be read")
@@ -67,9 +74,9 @@ def of_process(launch: Arguments, processes: Processes) -> Arguments:
 def differences(launch: Arguments, running: Arguments, names: Iterable[str]) -> list[str]:
     """Each option that runs otherwise than the script launches it, as `NAME is X, wanted Y`, as far as both are known."""
     return [
-        f"{name} is {shown(running.values.get(name))}, wanted {shown(launch.values.get(name))}"
+        f"{name} is {shown(running.of(name))}, wanted {shown(launch.of(name))}"
         for name in sorted(names)
-        if launch.tells(name) and running.tells(name) and launch.values.get(name) != running.values.get(name)
+        if launch.tells(name) and running.tells(name) and launch.of(name) != running.of(name)
     ]
 
 
@@ -84,7 +91,7 @@ def _read(words: tuple[Word, ...], places: Iterable[Place]) -> Arguments:
     values: dict[str, Values] = {}
     undecided: set[str] = set()
     for place in places:
-        name, given = options.name_of(words[place.at]), _given(words, place)
+        name, given = spellings.option(options.name_of(words[place.at])), _given(words, place)
         undecided.discard(name)
         values.pop(name, None)
         if given is None:

@@ -43,3 +43,19 @@ def test_what_is_not_known_differs_in_nothing() -> None:
 )
 def test_words_are_shown_on_one_line(words: tuple[str, ...] | None, want: str) -> None:
     assert arguments.shown(words) == want
+
+
+@pytest.mark.parametrize(
+    "name", ["--tp", "--tp-size", "--tensor-parallel-size", "-tp", "--tensor_parallel_size"]
+)
+def test_an_option_is_known_by_every_spelling(name: str) -> None:
+    found = arguments.of_script(b"exec python -m s --tp-size 8\n")
+    assert (found.of(name), found.tells(name)) == (("8",), True)
+    running = arguments.of_process(found, Processes("environ", pid=7, argv=("python", "-m", "s", "-tp=4")))
+    assert arguments.differences(found, running, [name]) == [f"{name} is '4', wanted '8'"]
+
+
+def test_what_may_be_short_for_an_option_leaves_it_undecided() -> None:
+    found = arguments.of_script(b"exec python -m s --mem-fraction 0.9 --disable-cuda-graph\n")
+    assert not found.tells("--mem-fraction-static")
+    assert found.tells("--disable-cuda-graph-padding")
