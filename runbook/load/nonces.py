@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Iterable
 
 ALPHABET = "abcdefghjkmnpqrstuvwxyz"
 GROUP = 4
@@ -21,6 +23,9 @@ NONCE = re.compile(
 )
 SHARED = -1
 """Owner of what every session may say: the shared prefix."""
+
+REMEMBERED = 25_000
+"""Nonces of earlier waves that a soak still knows the owners of: their groups are a quarter of those there are."""
 
 _TRIES = 20
 
@@ -45,12 +50,27 @@ def well_formed(text: str) -> bool:
 
 
 class Registry:
-    """Every nonce of a run and its owner, a session number; every group too, while one session owns it."""
+    """The nonces of a run's latest waves and their owners, session numbers; every group too, while one session owns it.
+
+    An earlier wave's nonce is still told by its checksum, like another run's. Remembered for good, a soak of two hours
+    would take up hundreds of megabytes, and its groups would be used up within minutes.
+    """
 
     def __init__(self, random: random.Random) -> None:
         self._random = random
+        self._waves: deque[list[str]] = deque([[]])
         self._owner: dict[str, int] = {}
         self._group_owner: dict[str, int | None] = {}
+
+    def next_wave(self) -> None:
+        """What is drawn from here on is of another wave; the oldest goes while later ones hold REMEMBERED nonces."""
+        known = len(self._owner)
+        while len(self._owner) - len(self._waves[0]) >= REMEMBERED:
+            for nonce in self._waves.popleft():
+                del self._owner[nonce]
+        if len(self._owner) < known:
+            self._group_owner = _groups(self._owner.items())
+        self._waves.append([])
 
     def draw(self, owner: int, *, new_groups: bool = True) -> str:
         """A new nonce of `owner`; with `new_groups` its groups are new too, while the alphabet has room for that.
@@ -59,10 +79,8 @@ class Registry:
         """
         nonce = self._fresh(_TRIES if new_groups else 0)
         self._owner[nonce] = owner
-        for group in nonce.split("-"):
-            known = self._group_owner.setdefault(group, owner)
-            if known != owner:
-                self._group_owner[group] = None
+        self._waves[-1].append(nonce)
+        _own_groups(self._group_owner, nonce, owner)
         return nonce
 
     def owner_of(self, nonce: str) -> int | None:
@@ -87,3 +105,17 @@ class Registry:
         letters = "".join(self._random.choices(ALPHABET, k=2 * GROUP))
         first, second = letters[:GROUP], letters[GROUP:]
         return first, second, checksum(first, second)
+
+
+def _groups(owners: Iterable[tuple[str, int]]) -> dict[str, int | None]:
+    """The only owner of each group, None where there are several."""
+    found: dict[str, int | None] = {}
+    for nonce, owner in owners:
+        _own_groups(found, nonce, owner)
+    return found
+
+
+def _own_groups(groups: dict[str, int | None], nonce: str, owner: int) -> None:
+    for group in nonce.split("-"):
+        if groups.setdefault(group, owner) != owner:
+            groups[group] = None

@@ -19,7 +19,7 @@ from runbook.load.swarm import waves_of_scripts
 from runbook.load.verdict import counts, evidence, judged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from runbook.load.exchange import Answer
@@ -41,17 +41,25 @@ def replay(path: Path) -> tuple[Options, list[Record]]:
     """The kept sessions of a streams file, judged by today's rules. Raises NoStreamFileError and OSError."""
     run, kept = read_streams(path)
     options = _options(path, run)
-    registry = Registry(random.Random(options.seed))
     waves = 1 + max((one.wave for one in kept), default=0)
     _require_few_enough(path, options, waves)
-    written = waves_of_scripts(options, registry)
-    scripts = {script.session: script for _ in range(waves) for script in next(written)}
-    ordered = sorted(kept, key=lambda one: (one.session, one.turn))
-    sessions = [list(ones) for _, ones in groupby(ordered, key=lambda one: one.session)]
     try:
-        return options, [_again(scripts[ones[0].session], ones, registry, options) for ones in sessions]
+        return options, list(_judged(kept, options))
     except LookupError as error:
         raise NoStreamFileError(f"{path}: a session or turn that the run did not have: {error}") from error
+
+
+def _judged(kept: Sequence[Kept], options: Options) -> Iterator[Record]:
+    """Each session, before the next wave is drawn as in the run: with it the registry forgets."""
+    registry = Registry(random.Random(options.seed))
+    written = waves_of_scripts(options, registry)
+    at = -1
+    scripts: dict[int, Script] = {}
+    ordered = sorted(kept, key=lambda one: (one.wave, one.session, one.turn))
+    for (wave, session), ones in groupby(ordered, key=lambda one: (one.wave, one.session)):
+        while at < wave:
+            at, scripts = at + 1, {script.session: script for script in next(written)}
+        yield _again(scripts[session], list(ones), registry, options)
 
 
 def finding_of(records: Sequence[Record]) -> Finding:

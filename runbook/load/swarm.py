@@ -40,6 +40,7 @@ def waves_of_scripts(options: Options, registry: Registry) -> Iterator[list[Scri
     """Scripts of wave after wave, without end; sessions are numbered through. The same for the same seed."""
     start, count = 0, counter(options.tokenizer)
     while True:
+        registry.next_wave()
         yield write_scripts(options.shape, range(start, start + options.sessions), registry, count)
         start += options.sessions
 

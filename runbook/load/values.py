@@ -157,7 +157,7 @@ def _spaced(text: str) -> str:
 
 def _whose(nonce: str, registry: Registry) -> str:
     owner = registry.owner_of(nonce)
-    return "of another run" if owner is None else f"of session {owner}"
+    return "of an earlier wave or another run" if owner is None else f"of session {owner}"
 
 
 def _foreign_groups(text: str, session: int, registry: Registry) -> dict[str, int]:

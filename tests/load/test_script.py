@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from runbook.load import prompts
 from runbook.load.exchange import turns
-from runbook.load.nonces import NONCE, SHARED, Registry, checksum, well_formed
+from runbook.load.nonces import NONCE, REMEMBERED, SHARED, Registry, checksum, well_formed
 from runbook.load.player import right_call
 from runbook.load.script import Shape, write_scripts
 from runbook.load.session import request
@@ -50,6 +50,18 @@ def test_every_nonce_and_group_has_one_owner() -> None:
     assert all(registry.owner_of(row) == session for session, row in rows)
     assert all(registry.group_owner(group) == session for session, row in rows for group in row.split("-"))
     assert registry.owner_of("aaaa-aaaa-aaaa") is None
+
+
+def test_a_soak_remembers_its_latest_waves_and_knows_an_earlier_value_by_its_checksum_alone() -> None:
+    registry = Registry(random.Random(1))
+    first = registry.draw(0)
+    registry.next_wave()
+    latest = [registry.draw(1, new_groups=False) for _ in range(REMEMBERED)]
+    assert registry.owner_of(first) == 0
+    registry.next_wave()
+    assert (registry.owner_of(first), well_formed(first)) == (None, True)
+    assert all(registry.group_owner(group) != 0 for group in first.split("-"))
+    assert {registry.owner_of(nonce) for nonce in latest} == {1}
 
 
 def test_a_registry_without_room_for_new_groups_still_draws_new_nonces() -> None:

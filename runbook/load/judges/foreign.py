@@ -30,4 +30,4 @@ def _stranger(exchange: Exchange, nonce: str) -> str:
         return ""
     if owner is not None:
         return f"a value of session {owner}"
-    return "a value of another run" if well_formed(nonce) else ""
+    return "a value of an earlier wave or another run" if well_formed(nonce) else ""
