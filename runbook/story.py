@@ -118,6 +118,14 @@ class Story:
         }
 
 
+class Defect(Exception):
+    """A defect of ours in the middle of a rollout, with its story as told so far; what went wrong is its cause."""
+
+    def __init__(self, story: Story) -> None:
+        self.story = story
+        super().__init__(str(story.error))
+
+
 def _step(step: StepEnded) -> dict[str, Any]:
     return {
         "name": step.name,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runbook.errors import GateError, HelperError, MissingOnHostError, PreflightError
 from runbook.verdict import Outcome, worst
 
 if TYPE_CHECKING:
-    from runbook.model import Release
+    from runbook.errors import RunbookError
+    from runbook.model import Observation, Release
     from runbook.plan import Plan
     from runbook.story import Story
     from runbook.work import Work
@@ -37,18 +39,37 @@ def mark(work: Work, story: Story, verdict: str) -> None:
             f"release {story.release} keeps its verdict: no file was changed, nothing was concluded"
         )
         return
+    fields: dict[str, Any] = {"verdict": verdict, "validations": story.measured.validations}
+    if story.measured.bench is not None:
+        fields["bench"] = story.measured.bench
     with work.run.step("verdict") as step:
-        fields: dict[str, Any] = {"verdict": verdict, "validations": story.measured.validations}
-        if story.measured.bench is not None:
-            fields["bench"] = story.measured.bench
-        work.wire.call("release_update", state=work.host.state, id=story.release, fields=fields)
         step.detail = f"release {story.release} is {verdict}"
+        try:
+            work.wire.call("release_update", state=work.host.state, id=story.release, fields=fields)
+        except (PreflightError, MissingOnHostError, HelperError) as error:
+            if verdict == "proven":
+                raise
+            # It keeps nobody from going back; the release keeps the verdict it has.
+            step.outcome, step.detail = Outcome.ERROR, f"{step.detail}, which could not be written: {error}"
 
 
 def _concluded(story: Story) -> bool:
     """Something was measured, and one of the answers was no."""
     failed = any(finding.outcome is Outcome.FAIL for finding in story.findings)
     return bool(story.measured.validations) and failed
+
+
+def untouched(plan: Plan, seen: Observation) -> bool:
+    """Whether every file of a plan still is as it was before."""
+    return all(seen.files[change.path].content == change.before for change in plan.changes)
+
+
+def after_the_write(error: RunbookError) -> RunbookError:
+    """What ended a deploy whose files are written: by then a refusal of the host's is no bad input any more, but a gate
+    that failed. A defect stays one."""
+    if isinstance(error, GateError | HelperError):
+        return error
+    return GateError(f"{error} (after the files were written)")
 
 
 def may_return(work: Work, plan: Plan, parent: Release, *, serving: bool) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runbook.errors import RunbookError
 from runbook.stages import inflight
-from runbook.story import Story
+from runbook.story import Defect, Story
 
 if TYPE_CHECKING:
     import datetime
@@ -26,7 +26,8 @@ def begin(work: Work, action: str) -> Story:
 
 @contextlib.contextmanager
 def told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
-    """Whatever ends a rollout, its record is written; errors of ours and a second Ctrl-C end it, foreign ones go on up."""
+    """Whatever ends a rollout, its record is written; errors of ours and a second Ctrl-C end it, foreign ones go on up
+    as a Defect, which keeps the story."""
     started = work.now()
     if audited:
         from runbook.stages import recording  # pages that only look keep no record and pay for none
@@ -39,6 +40,8 @@ def told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
         story.error = error
     except BaseException as error:
         story.error = error
+        if isinstance(error, Exception):
+            raise Defect(story) from error
         raise
     finally:
         if audited:
