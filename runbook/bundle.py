@@ -148,7 +148,7 @@ def _need(name: str) -> Iterator[tuple[str, Path]]:
 
 def _tree(directory: Path, name: str) -> Iterator[tuple[str, Path]]:
     for path in sorted(directory.rglob("*")):
-        if path.is_file() and path.suffix not in (".pyc", ".pyi") and "__pycache__" not in path.parts:
+        if path.is_file() and path.suffix not in (".pyc", ".pyi", ".toml") and "__pycache__" not in path.parts:
             yield f"{name}/{path.relative_to(directory).as_posix()}", path
 
 
