@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 DONE = b"[DONE]"
 MOST_TOKENS = 1 << 40
 """No count of tokens is above it: what is, is no count, and would be no float either."""
+MOST_CALLS = 100
+MOST_PROBLEMS = 100
+"""Of one reply; one call is asked for, and the first problem already decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,8 @@ class _Draft:
         self._chunks = 0
 
     def problem(self, kind: str, message: str, offset: int) -> None:
-        self._problems.append(Problem(kind, message, offset))
+        if len(self._problems) < MOST_PROBLEMS:
+            self._problems.append(Problem(kind, message, offset))
 
     def event(self, event: SseEvent) -> None:
         if event.data.strip() == DONE:
@@ -218,6 +222,9 @@ class _Draft:
         index = part.get("index")
         if not isinstance(index, int):
             index = self._index_of(part.get("id"))
+        if len(self._calls) >= MOST_CALLS and index not in self._calls:
+            self.problem("merged", f"more than {MOST_CALLS} calls", offset)
+            return
         self._last_index = index
         call = self._calls.setdefault(index, _DraftCall(index, _Pieces(f"call {index}")))
         function = part.get("function")

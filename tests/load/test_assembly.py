@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from runbook.load.assembly import assemble
+from runbook.load.assembly import MOST_CALLS, MOST_PROBLEMS, assemble
 
 
 def stream(*events: object, done: bool = True) -> bytes:
@@ -147,3 +147,10 @@ def test_what_was_said_before_a_line_without_end_is_kept() -> None:
     reply = assemble(stream(delta(content="so far"), done=False) + b"data: " + b"x" * (1 << 21))
     assert reply.content.text == "so far"
     assert [problem.kind for problem in reply.problems] == ["truncated"]
+
+
+def test_calls_and_problems_without_number_are_bounded() -> None:
+    reply = assemble(stream(*(call(None, "x", id=str(number)) for number in range(5000)), *[b"{"] * 5000))
+    assert len(reply.calls) == MOST_CALLS
+    assert len(reply.problems) == MOST_PROBLEMS
+    assert reply.problems[0].message == "more than 100 calls"

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     Read = tuple[float, bytes]
 
-_MAX_HEAD_BYTES = 64 << 10
+MAX_HEAD_BYTES = 64 << 10
+_MAX_SIZE_LINE_BYTES = 4 << 10  # of a chunk, its extensions included
 # Of ASCII digits alone, and no more of them than a size has: int() also takes signs, blanks and other writing systems.
 _STATUS = re.compile(r"HTTP/1\.[0-9] ([0-9]{3})(?![^ ])")
 _LENGTH = re.compile(r"[0-9]{1,18}")
@@ -30,7 +31,7 @@ class Response:
     """`body` keeps the stamp of the read each piece came with. `whole` false: it broke off before its end.
 
     `status` 0 and `framing` empty: the head is not here yet. `framing` is what tells the end: chunked, length, or close.
-    `keeps`: the server leaves the connection open for another request.
+    `keeps`: the server leaves the connection open for another request. `missing`: bytes of its length yet to come.
     """
 
     status: int
@@ -39,6 +40,7 @@ class Response:
     body: Sequence[tuple[float, bytes]] = ()
     whole: bool = False
     keeps: bool = False
+    missing: int = 0
 
 
 def read_response(reads: Sequence[Read]) -> Response:
@@ -58,7 +60,8 @@ def read_response(reads: Sequence[Read]) -> Response:
         return Response(status, "close", headers, body, whole=True)
     if not _LENGTH.fullmatch(length):
         raise FramingError(f"should be a content-length, found {length[:40]!r}")
-    return Response(status, "length", headers, body, sum(len(data) for _, data in body) >= int(length), keeps)
+    missing = int(length) - sum(len(data) for _, data in body)
+    return Response(status, "length", headers, body, missing <= 0, keeps, missing)
 
 
 def _head(reads: Sequence[Read]) -> tuple[bytes | None, list[Read]]:
@@ -66,11 +69,11 @@ def _head(reads: Sequence[Read]) -> tuple[bytes | None, list[Read]]:
     text, begin = b"", 0
     for at, (stamp, data) in enumerate(reads):
         text += data
-        while (end := text.find(b"\r\n\r\n", begin)) >= 0 and begin <= _MAX_HEAD_BYTES:
+        while (end := text.find(b"\r\n\r\n", begin)) >= 0 and begin <= MAX_HEAD_BYTES:
             head, begin = text[begin:end], end + 4
             if not head.startswith((b"HTTP/1.1 1", b"HTTP/1.0 1")):
                 return head, [(stamp, text[begin:]), *reads[at + 1 :]]
-        if len(text) > _MAX_HEAD_BYTES:
+        if len(text) > MAX_HEAD_BYTES:
             raise FramingError(f"no end of the response head in {len(text)} bytes")
     return None, []
 
@@ -114,6 +117,8 @@ class _Chunks:
             size = _size(data[at:end])
             at, self._left, self.ended = end + 2, size + 2 if size else 0, not size
         self._rest = b"" if self.ended else data[at:]
+        if len(self._rest) > _MAX_SIZE_LINE_BYTES:
+            raise FramingError(f"no end of a chunk's size in {len(self._rest)} bytes")
 
 
 def _size(line: bytes) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from runbook.load.bench.bounds import OversizedAnswerError, cost_of, most_bytes, too_much
 from runbook.load.bench.wire import target, wire_sender
 from runbook.load.client import NotAStreamError, StatusError, stream_chat
 
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
     from runbook.load.bench.settings import Settings
 
 # On Python 3.10 asyncio's TimeoutError is not the builtin one.
-_EXPECTED = (asyncio.TimeoutError, httpx.HTTPError, httpx.StreamError, NotAStreamError, StatusError)
+_EXPECTED = (
+    asyncio.TimeoutError,
+    httpx.HTTPError,
+    httpx.StreamError,
+    NotAStreamError,
+    OversizedAnswerError,
+    StatusError,
+)
 
 
 @contextlib.asynccontextmanager
@@ -60,9 +68,12 @@ def httpx_sender(
 
 
 async def _read(client: httpx.AsyncClient, content: dict[str, Any], raw: RawStream) -> None:
-    keep = raw.reads.append
+    keep, cost, most = raw.reads.append, 0, most_bytes(content)
     async for read in stream_chat(client, content):
         keep(read)
+        cost += cost_of(read[1])
+        if cost > most:
+            raise OversizedAnswerError(too_much(most))
 
 
 def _kind(error: Exception, started: bool) -> str:
@@ -71,6 +82,8 @@ def _kind(error: Exception, started: bool) -> str:
             return f"http {error.status}"
         case NotAStreamError():
             return "not a stream"
+        case OversizedAnswerError():
+            return "badstream"
         case httpx.ConnectError() | httpx.ConnectTimeout():
             return "refused"
         case httpx.ReadTimeout() | httpx.PoolTimeout() | httpx.WriteTimeout():

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from runbook.load.bench.http1 import FramingError, read_response
+from runbook.load.bench.bounds import cost_of, most_bytes, too_much
+from runbook.load.bench.http1 import MAX_HEAD_BYTES, FramingError, read_response
 from runbook.load.client import CHAT_PATH
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ _LAST_CHUNK = b"\r\n0\r\n\r\n"
 _ODD_LAST_CHUNK = re.compile(rb"\r\n0+[ \t]*(?:;[^\r\n]*)?\r\n(?:[^\r\n]+\r\n)*\r\n\Z")
 """With more zeros, an extension or trailers (RFC 9112, 7.1)."""
 _TAIL = 1024
+_FALSE_ENDS = 16
+"""So often an answer may look over without being it: each time all of it is read."""
 _CONNECT_S = 10.0
-_MAX_BYTES = 64 << 20
 _IDLE_S = (
     1.0  # servers close idle connections after 5 s and more; one that is about to be closed must not be used
 )
@@ -80,7 +82,8 @@ async def wire_sender(
 
     async def send(raw: RawStream) -> None:
         raw.framed = True
-        content = json.dumps(body(raw.index), ensure_ascii=False, separators=(",", ":")).encode()
+        wanted = body(raw.index)
+        content = json.dumps(wanted, ensure_ascii=False, separators=(",", ":")).encode()
         request = b"%s\r\nContent-Length: %d\r\n\r\n%s" % (to.head, len(content), content)
         raw.sent = time.perf_counter()
         raw.intended = raw.intended or raw.sent
@@ -92,7 +95,9 @@ async def wire_sender(
                 raw.failure, raw.detail, raw.ended = "refused", str(error), time.perf_counter()
                 return
             used, asked = connection.used, time.perf_counter()
-            await connection.ask(request, raw, deadline_s=deadline_s, stall_s=stall_s)
+            await connection.ask(
+                request, raw, deadline_s=deadline_s, stall_s=stall_s, most=most_bytes(wanted)
+            )
             pool.give_back(connection)
             stale = used and raw.failure in ("", "reset") and not raw.reads and raw.ended - asked < _STALE_S
 
@@ -149,7 +154,9 @@ class _Connection(asyncio.Protocol):
         self._ended: asyncio.Future[None] | None = None
         self._framing = ""  # how the answer ends, once its head is here
         self._keep = False
-        self._size = 0
+        self._most = self._size = self._cost = 0
+        self._missing = 0  # bytes of an answer with a length that are still to come
+        self._false_ends = 0
         self._tail = b""
         self._idle_since = 0.0
         self.used = False
@@ -160,11 +167,13 @@ class _Connection(asyncio.Protocol):
         idle_s = time.perf_counter() - self._idle_since
         return self._transport is not None and not self._transport.is_closing() and idle_s < _IDLE_S
 
-    async def ask(self, request: bytes, raw: RawStream, *, deadline_s: float, stall_s: float) -> None:
-        """Send one request and return when its answer is over, however it ended."""
+    async def ask(
+        self, request: bytes, raw: RawStream, *, deadline_s: float, stall_s: float, most: int
+    ) -> None:
+        """Send one request and return when its answer is over, however it ended; `most` bytes of it are kept."""
         assert self._transport is not None
         self._raw, self._ended, self._framing, self._keep = raw, self._loop.create_future(), "", False
-        self._size, self._tail = 0, b""
+        self._size, self._cost, self._most, self._false_ends, self._tail = 0, 0, most, 0, b""
         watch = self._loop.call_soon(self._watch, raw, raw.sent + deadline_s, stall_s)
         self._transport.write(request)
         try:
@@ -191,14 +200,20 @@ class _Connection(asyncio.Protocol):
             return self.close()  # nothing was asked
         raw.reads.append((time.perf_counter(), data))
         self._size += len(data)
+        self._cost += cost_of(data)
         self._tail = (self._tail + data)[-_TAIL:]
-        if self._size > _MAX_BYTES:
-            return self._end(raw, "badstream", f"more than {_MAX_BYTES} bytes in one answer")
-        if not self._framing:
+        if self._cost > self._most:
+            return self._end(raw, "badstream", too_much(self._most))
+        self._missing -= len(data)
+        if not self._framing and self._may_have_head(data):
             self._learn(raw)
         if self._over(raw):
             self._end(raw)
         return None
+
+    def _may_have_head(self, data: bytes) -> bool:
+        """A head that drips is read once its end is here, not with every drop."""
+        return b"\r\n\r\n" in data or b"\r\n\r\n" in self._tail or self._size > MAX_HEAD_BYTES
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._raw is not None:
@@ -211,7 +226,7 @@ class _Connection(asyncio.Protocol):
             response = read_response(raw.reads)
         except FramingError as error:
             return self._end(raw, "badstream", str(error))
-        self._framing = response.framing
+        self._framing, self._missing = response.framing, response.missing
         self._keep = response.framing != "close" and response.keeps
         return None
 
@@ -222,8 +237,15 @@ class _Connection(asyncio.Protocol):
             if tail.endswith(_LAST_CHUNK):
                 return True
             odd = tail.endswith(b"\r\n\r\n") and _ODD_LAST_CHUNK.search(tail)
-            return bool(odd) and read_response(raw.reads).whole
-        return self._framing == "length" and read_response(raw.reads).whole
+            return bool(odd) and self._really_over(raw)
+        return self._framing == "length" and self._missing <= 0
+
+    def _really_over(self, raw: RawStream) -> bool:
+        over = read_response(raw.reads).whole
+        self._false_ends += not over
+        if self._false_ends > _FALSE_ENDS:
+            self._end(raw, "badstream", "an answer that looks over again and again")
+        return over
 
     def _watch(self, raw: RawStream, over: float, stall_s: float) -> None:
         if self._raw is not raw:
