@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runbook import app, bundle, foundservice, inventory, ledger, observation, shipped, ssh
-from runbook.errors import MissingOnHostError, RunbookError, UsageError
+from runbook.errors import MissingOnHostError, PreflightError, RunbookError, UsageError
 from runbook.events import Run
 from runbook.model import SshTarget
 from runbook.places.names import PATTERNS
@@ -15,16 +16,19 @@ from runbook.story import Story
 from runbook.work import utc_now
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from runbook.foundservice import Found
     from runbook.model import Observation, Unit
     from runbook.ssh import Wire
+    from runbook.ssh.link import Link
+    from runbook.ssh.wire import OpenWire
     from runbook.view import View
 
 WORDS = ("sglang", "vllm", "llama")
 _ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\]]+\]|[^:@\s]+)(?::(?P<port>\d{1,5}))?")
-_STATE_DIR = "/var/lib/runbook"
+_NO_STATE = "/nonexistent/runbook"  # only units are looked at; state that is there may be another user's
 
 
 def run(request: Request, *, target: SshTarget | None = None) -> int:
@@ -77,21 +81,37 @@ def _text(request: Request, target: SshTarget, told: Run, view: View) -> str:
     ask = view.secret if view.interactive else None
     with told.step(f"connect {target.address}"):
         link = ssh.connect(target, accept_new=request.accept_new, ask=ask)
-    state = f"{_STATE_DIR}/{request.hosts[0]}"
-    with (
-        link,
-        link.open_wire("reading", payload=bundle.helper_payload, state=state) as wire,
-        told.step("look for serving units") as step,
-    ):
-        found = look(wire, request.units, state)
+    with link, told.step("look for serving units") as step:
+        found = find(partial(_asked, link), request.units)
         step.detail = ", ".join(unit.name for unit in found.units)
     return inventory.adopt_text(
         request.hosts[0], ssh=target, units=found.units, environments=found.environments,
-        model=found.model, today=utc_now().date(), notes=found.notes,
+        model=found.model, today=utc_now().date(), notes=found.notes, state_dir=found.state_dir,
     )  # fmt: skip
 
 
-def look(wire: Wire, named: tuple[str, ...], state: str) -> Found:
+def _asked(link: Link, scope: str) -> OpenWire:
+    return link.open_wire("reading", payload=bundle.helper_payload, state=_NO_STATE, scope=scope)
+
+
+def find(ask: Callable[[str], OpenWire], named: tuple[str, ...]) -> Found:
+    """The machine's serving units, or where it has none those of the login user; `ask` opens a wire to units of a scope.
+
+    Raises MissingOnHostError with what was found of neither.
+    """
+    try:
+        with ask("system") as wire:
+            return look(wire, named)
+    except MissingOnHostError as none:
+        missing = none
+    try:
+        with ask("user") as wire:
+            return look(wire, named, "user")
+    except (MissingOnHostError, PreflightError) as error:
+        raise MissingOnHostError(f"{missing}; and of the login user's own: {error}") from error
+
+
+def look(wire: Wire, named: tuple[str, ...], scope: str = "system") -> Found:
     """What a host shows of its serving units; raises MissingOnHostError where there are none."""
     bare = foundservice.units(wire.call("serving", units=list(named), words=list(WORDS)))
     if not bare:
@@ -99,13 +119,15 @@ def look(wire: Wire, named: tuple[str, ...], state: str) -> Found:
             f"no service unit of this host mentions {', '.join(WORDS)}; name the units with --unit"
         )
     catalogue = ledger.parse(inventory.document(ledger.SHIPPED))
-    return foundservice.described(bare, _observe(wire, bare, state), catalogue)
+    return foundservice.described(bare, _observe(wire, bare, scope), catalogue, scope)
 
 
-def _observe(wire: Wire, units: tuple[Unit, ...], state: str) -> Observation:
+def _observe(wire: Wire, units: tuple[Unit, ...], scope: str) -> Observation:
     scripts = list(dict.fromkeys(unit.script for unit in units if unit.script))
-    names = [unit.name for unit in units]
-    answer = wire.call("observe", state=state, files=scripts, units=names, names=[], patterns=list(PATTERNS))
+    names, asked = [unit.name for unit in units], ["HOME"] if scope == "user" else []
+    answer = wire.call(
+        "observe", state=_NO_STATE, files=scripts, units=names, names=asked, patterns=list(PATTERNS)
+    )
     return observation.parse(answer)
 
 

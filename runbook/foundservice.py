@@ -25,12 +25,16 @@ _FIRST, _LAST = ("prefill", "decode"), ("router",)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a host file is written from. `environments` maps role → variable → value, `notes` a variable to a word on it."""
+    """What a host file is written from. `environments` maps role → variable → value, `notes` a variable to a word on it.
+
+    `state_dir` is where the state of a user's own units may be kept; None: these are the machine's units.
+    """
 
     units: tuple[Unit, ...]
     environments: Mapping[str, Mapping[str, str]]
     model: str | None
     notes: Mapping[str, str]
+    state_dir: str | None = None
 
 
 def units(answer: Mapping[str, Mapping[str, Any]]) -> tuple[Unit, ...]:
@@ -46,7 +50,7 @@ def _rank(role: str) -> int:
     return len(_FIRST) + (role in _LAST)
 
 
-def described(bare: Sequence[Unit], seen: Observation, catalogue: Catalogue) -> Found:
+def described(bare: Sequence[Unit], seen: Observation, catalogue: Catalogue, scope: str = "system") -> Found:
     """The units with where they answer, the model they serve and the engine's variables they are given."""
     launches = {unit.role: _launch(unit, seen) for unit in bare}
     given = {unit.role: _given(unit, seen, catalogue) for unit in bare if unit.script}
@@ -69,7 +73,14 @@ def described(bare: Sequence[Unit], seen: Observation, catalogue: Catalogue) -> 
         environments=environments,
         model=next(filter(None, models), None),
         notes={name: f"a diagnostic: {cost}" for name, cost in noted},
+        state_dir=_users_state(seen) if scope == "user" else None,
     )
+
+
+def _users_state(seen: Observation) -> str:
+    """Where the state of a user's units may be kept: what systemd's manager of theirs was given as home says it."""
+    user = seen.facts.get("user") or "unknown"
+    return f"{seen.manager.get('HOME') or f'/home/{user}'}/.local/state/runbook"
 
 
 def _launch(unit: Unit, seen: Observation) -> tuple[str | None, ...]:

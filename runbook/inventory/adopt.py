@@ -28,13 +28,15 @@ def adopt_text(
     model: str | None,
     today: datetime.date,
     notes: Mapping[str, str] | None = None,
+    state_dir: str | None = None,
 ) -> str:
     """The text of hosts/<name>.yml declaring what is there; `load` accepts it as it is.
 
     `environments` maps role → variable → value for the units with a script, only of the variables that should be
     declared. A variable set for several roles is declared once; where the values differ, the last role's is declared
     and the others are told in a comment. `notes` are a ledger's words on a variable, put beside it. Without a unit that
-    has a url the last one gets a guess, and so does an unknown `model`; both say so.
+    has a url the last one gets a guess, and so does an unknown `model`; both say so. With a `state_dir` the units are the login
+    user's own.
     """
     scripted = [unit.role for unit in units if unit.script]
     lines = (
@@ -42,6 +44,7 @@ def adopt_text(
         f"# and what should go `absent: true`. {shipped.shown('hosts/example.yml')} is the manual;"
         f" `{shipped.command()} hosts.check` reads this file.",
         *_ssh(ssh),
+        *(("scope: user   # systemctl --user", f"state_dir: {_text(state_dir)}") if state_dir else ()),
         *_units(units),
         f"model: {_text(model or 'unknown')}{'' if model else '   # FILL IN: the served model name'}",
         *_flags(_by_name(environments, scripted), scripted, today, notes or {}),

@@ -29,7 +29,7 @@ def main() -> int:
     if options is None:
         return _BAD_START
     try:
-        scope.checked(options.get("scope") or "system")
+        scope.find_manager(scope.checked(options.get("scope") or "system"))
         lock = _lock(options)
     except (OSError, Refusal) as error:
         return _refuse(out, error)
@@ -53,7 +53,6 @@ def _refuse(out: IO[bytes], error: Exception) -> int:
 
 def _help(options: dict[str, Any], lock: Lock | None, incoming: Iterator[Any], out: IO[bytes]) -> int:
     session = Session(options["mode"], lock=lock, scope=options.get("scope") or "system")
-    scope.find_manager(session.scope)
     signal.signal(signal.SIGTERM, lambda *_: _leave(session))
     server = Server(session, out, silence_s=float(options.get("silence_s") or SILENCE_S))
     server.send({"id": 0, "ok": {"pid": os.getpid(), "python": ".".join(map(str, sys.version_info[:3]))}})

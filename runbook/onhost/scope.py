@@ -7,6 +7,7 @@ import os
 from runbook.onhost.calls import Refusal
 
 SCOPES = ("system", "user")
+_HELP = "`loginctl enable-linger` as that user keeps it running without a login"
 
 
 def checked(scope: str) -> str:
@@ -36,6 +37,15 @@ def journal_of(scope: str, unit: str, pid: int = 0) -> list[str]:
 
 
 def find_manager(scope: str) -> None:
-    """Let systemctl find the user's manager: a login without pam_systemd does not say where it listens."""
-    if scope == "user":
-        os.environ.setdefault("XDG_RUNTIME_DIR", f"/run/user/{os.geteuid()}")
+    """Let systemctl find the user's manager: a login without pam_systemd does not say where it listens.
+
+    Refusal `missing` where none runs, which systemctl would call "No medium found".
+    """
+    if scope != "user":
+        return
+    runtime = os.environ.setdefault("XDG_RUNTIME_DIR", f"/run/user/{os.geteuid()}")
+    sockets = [os.path.join(runtime, name) for name in ("systemd/private", "bus")]
+    if "DBUS_SESSION_BUS_ADDRESS" not in os.environ and not any(map(os.path.exists, sockets)):
+        raise Refusal(
+            "missing", f"no systemd of uid {os.geteuid()} runs on this host ({_HELP})", {"path": sockets[0]}
+        )

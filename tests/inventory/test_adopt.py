@@ -101,6 +101,15 @@ def test_an_ssh_target_with_everything_comes_back() -> None:
     assert _loaded(text).flags == ()
 
 
+def test_a_users_units_are_declared_as_theirs_with_a_place_for_their_state() -> None:
+    text = adopt_text(
+        "gpu1", ssh=SshTarget("gpu1"), units=_PAIR, environments={}, model="m", today=_TODAY,
+        state_dir="/home/ann/.local/state/runbook",
+    )  # fmt: skip
+    host = _loaded(text)
+    assert (host.scope, host.state_dir) == ("user", "/home/ann/.local/state/runbook")
+
+
 def test_what_is_not_known_is_a_guess_that_says_so() -> None:
     text = adopt_text(
         "gpu1", ssh=SshTarget("gpu1"), units=_PAIR[:1], environments={}, model=None, today=_TODAY

@@ -13,6 +13,7 @@ from runbook.ssh import InProcessWire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.onhost.conftest import FakeSystemd
 
@@ -84,12 +85,29 @@ def test_a_scope_is_one_of_two() -> None:
         scope.checked("--user")
 
 
-def test_the_users_manager_is_found_where_the_login_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def login(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A login that says nothing of the user's manager."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    return monkeypatch
+
+
+def test_the_users_manager_is_found_where_the_login_does_not_say(login: pytest.MonkeyPatch) -> None:
+    login.setattr(os.path, "exists", lambda path: path == f"/run/user/{os.geteuid()}/systemd/private")
     scope.find_manager("system")
     assert "XDG_RUNTIME_DIR" not in os.environ
     scope.find_manager("user")
     assert os.environ["XDG_RUNTIME_DIR"] == f"/run/user/{os.geteuid()}"
-    monkeypatch.setenv("XDG_RUNTIME_DIR", "/elsewhere")
+
+
+def test_where_the_login_says_it_that_is_where_it_is_looked_for(
+    login: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    login.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with pytest.raises(Refusal, match=r"no systemd of uid .* runs on this host .*enable-linger") as caught:
+        scope.find_manager("user")
+    assert (caught.value.kind, caught.value.data) == ("missing", {"path": f"{tmp_path}/systemd/private"})
+    (tmp_path / "bus").touch()
     scope.find_manager("user")
-    assert os.environ["XDG_RUNTIME_DIR"] == "/elsewhere"
+    assert os.environ["XDG_RUNTIME_DIR"] == str(tmp_path)

@@ -358,6 +358,8 @@ def test_a_killed_shim_does_not_leave_the_unit_behind(bench: Bench) -> None:
         (["show", "--property=Id", "-p", "LoadState", "--no-pager", "--", "masked"],
          "Id=masked.service\nLoadState=masked\n", "", 0),
         (["daemon-reload"], "", "", 0),
+        (["--user", "restart", "a"], "", "Failed to connect to bus: No such file or directory\n", 1),
+        (["show", "--user", "-p", "MainPID", "a"], "", "Failed to connect to bus: No such file or directory\n", 1),
     ],
 )  # fmt: skip
 def test_answers_are_systemctls(bench: Bench, argv: list[str], out: str, err: str, code: int) -> None:
