@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
     try:
         with _one_at_a_time(home):
             if not is_made(home):
-                _say(f"making {home / '.venv'} from requirements.lock (once)")
+                _say(f"making {home / '.venv'} from requirements.lock (once, less than a minute)")
                 make(home)
     except subprocess.CalledProcessError as error:
         return _refuse(f"`{' '.join(error.cmd)}` ended with {error.returncode}; see above")
@@ -110,7 +110,7 @@ def _begin(venv: Path, uv: str | None) -> None:
 
 def _install(venv: Path, lock: Path, uv: str | None) -> None:
     python = str(venv / "bin" / "python")
-    pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]  # its errors, none of its warnings
     installer = [uv, "pip", "install", "-q", "--python", python] if uv else pip
     _run([*installer, "--require-hashes", "-r", str(lock)])
 

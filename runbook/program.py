@@ -41,8 +41,17 @@ class RunbookProgram(Program):
             said = str(error).replace(
                 "invalid literal for int() with base 10:", "a whole number is wanted, found"
             )
-            command = shipped.command()
-            raise self._refusal(f"{said} (see `{command} --list`, `{command} TASK --help`)") from error
+            raise self._refusal(self._explained(said, error)) from error
+
+    def _explained(self, said: str, error: Exception) -> str:
+        """With what the command line was probably meant to be, or where that can be read."""
+        from runbook import misread
+
+        context, command = getattr(error, "context", None), shipped.command()
+        tasks = self.collection.task_names if hasattr(self, "collection") else {}
+        if meant := misread.hint(said, context, tasks):
+            return f"{said.rstrip('!')}; {meant}"
+        return f"{said} (see `{command} --list`, `{command} TASK --help`)"
 
     def _refusal(self, why: str) -> Exit:
         """Exit 2 with its reason, as the one document where --json asks for one."""
@@ -106,6 +115,19 @@ class RunbookProgram(Program):
             for flag in valueless(context, self.argv):
                 raise self._refusal(f"{flag} needs a value and was given none")
             locate(context, Path(os.environ.pop("RUNBOOK_CALLED_FROM", "") or "."))
+
+    def parse_cleanup(self) -> None:
+        """Invoke's --list and --help of what there is not exit 0 or 1."""
+        try:
+            with self._usage_errors():
+                super().parse_cleanup()
+        except Exit as ended:
+            raise self._refusal(str(ended)) if ended.message else ended from None
+
+    def no_tasks_given(self) -> None:
+        """A bare command: what there is to do says more than Invoke's own options."""
+        self.list_tasks()
+        raise Exit
 
     def execute(self) -> None:
         try:

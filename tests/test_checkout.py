@@ -28,7 +28,7 @@ def laid(home: Path) -> Path:
     """A checkout whose lock is empty, so that nothing is fetched."""
     (home / "runbook").mkdir(parents=True)
     (home / "runbook" / "__init__.py").touch()
-    (home / "runbook" / "program.py").write_text(PROGRAM)
+    (home / "runbook" / "__main__.py").write_text(PROGRAM)
     (home / "requirements.lock").write_text("# nothing is needed\n")
     shutil.copy(HERE / "invoke", home)
     shutil.copy(HERE / "runbook" / "checkout.py", home / "runbook")
@@ -96,7 +96,7 @@ def test_a_variable_that_moves_pythons_home_or_path_does_not_lose_the_package(ma
 
 def test_a_umask_that_shuts_us_out_is_opened_for_us_alone(made: Path) -> None:
     program = "import os; open('made-here', 'w').close(); print(oct(os.stat('made-here').st_mode & 0o777))"
-    (made / "runbook" / "program.py").write_text(program)
+    (made / "runbook" / "__main__.py").write_text(program)
     assert run("sh", "-c", "umask 0777; ./invoke", cwd=made).stdout == "0o600\n"
 
 

@@ -33,6 +33,12 @@ def shell(line: str, **environ: str) -> subprocess.CompletedProcess[str]:
     ("line", "reason"),
     [
         ("invoke nosuch", "No idea what 'nosuch' is"),
+        ("invoke depoly", "No idea what 'depoly' is; did you mean deploy?"),
+        ("invoke adopt", "did you mean hosts.adopt?"),
+        ("invoke deploy --hots gpu1", "did you mean --host?"),
+        ("invoke status gpu1", "a host is named by --host gpu1"),
+        ("invoke --help nosuch", "No idea what 'nosuch' is"),
+        ("invoke --list nosuch", "'nosuch' not found"),
         ("invoke plan --nosuch", "No idea what '--nosuch' is"),
         ("invoke plan --host", "--host needs a value"),
         ("invoke deploy --host $UNSET --yes", "--host needs a value"),
@@ -52,6 +58,11 @@ def test_a_command_line_that_makes_no_sense_ends_in_2_and_a_reason(line: str, re
     assert "Traceback" not in plain.stderr
     assert asked_for_json.returncode == 2
     assert json.loads(asked_for_json.stdout)["exit_code"] == 2
+
+
+def test_a_bare_command_lists_the_tasks() -> None:
+    bare = shell("invoke")
+    assert (bare.returncode, bare.stdout) == (0, shell("invoke --list").stdout)
 
 
 def test_a_damaged_configuration_of_invoke_is_no_traceback(tmp_path: Path) -> None:

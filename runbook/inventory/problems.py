@@ -111,11 +111,12 @@ def _text(error: ErrorDetails, path: Path, root: Node, *, of_key: bool) -> str:
 
 
 def _suggested_key(path: Path, root: Node) -> str:
+    """What the key was meant to be: one that is there already may come from the profile, and is still what was meant."""
     parent = at(root, path[:-1])
     taken = set(parent.items) if isinstance(parent, Table) else set()
     table = tables.table_at(path[:-1], taken)
     known = set(table.model_fields) if table else set()
-    close = near(str(path[-1]), known - taken)
+    close = near(str(path[-1]), known - taken) or near(str(path[-1]), known)
     return f"did you mean {close}?" if close else f"known: {', '.join(sorted(known))}"
 
 

@@ -1,0 +1,44 @@
+"""What a word of the command line was probably meant to be, where it is no task and no option."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from invoke.parser.context import ParserContext
+
+_WORD = re.compile(r"No idea what '(.+)' is!", re.DOTALL)  # Invoke's own words for it
+
+
+def hint(said: str, context: ParserContext | None, tasks: Collection[str]) -> str:
+    """What to write instead of the word that Invoke does not know, as a sentence; empty where nothing comes to mind.
+
+    `said` is Invoke's message, `context` the task it was reading the options of.
+    """
+    found = _WORD.match(said)
+    if not found:
+        return ""
+    word, task = found[1], context.name if context else None
+    if task is None:
+        return _meant(_tasks_like(word, tasks))
+    if word.startswith("-"):
+        return _meant(difflib.get_close_matches(word, list(context.flags) if context else [], n=2))
+    if word in tasks:
+        return ""
+    return f"a host is named by --host {word}" if context and "--host" in context.flags else ""
+
+
+def _tasks_like(word: str, tasks: Collection[str]) -> Iterable[str]:
+    """Tasks spelt like the word, else those of any group that are called so: `adopt` for hosts.adopt."""
+    return difflib.get_close_matches(word, tasks, n=2) or [
+        task for task in sorted(tasks) if word in task.split(".")
+    ]
+
+
+def _meant(names: Iterable[str]) -> str:
+    listed = " or ".join(names)
+    return f"did you mean {listed}?" if listed else ""
