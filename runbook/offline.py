@@ -13,13 +13,17 @@ from runbook.model import Change
 from runbook.plan import Plan
 from runbook.request import LAB, Request
 from runbook.story import Story
+from runbook.text import one_line
 from runbook.verify import bookkeeping
 from runbook.work import utc_now
 
+# Files of systemd by their names; a script has a #! line, or one of these endings
+_KINDS = {".conf": "dropin", ".service": "dropin", ".env": "env_file"}
+_SCRIPTS = ("", ".sh", ".bash")
 LIMIT_BYTES = 8 * 1024 * 1024  # of a script, as on a host (onhost/files.py)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from runbook.view import View
 
@@ -75,28 +79,53 @@ def preview(request: Request) -> int:
     path = Path(request.file)
     story = Story("plan", str(path), "", [], [])
     try:
-        story.plan = Plan((_preview_change(path, request.settings),))
+        story.plan = _previewed(path, request.settings)
     except (RunbookError, OSError) as error:
         story.error = error if isinstance(error, RunbookError) else UsageError(f"{path}: {error.strerror}")
     document = story.document()
     view = app.view_of(request)
     if story.plan is not None:
-        view.say(story.plan.changes[0].diff() or "nothing to change")
+        view.say("\n".join((story.plan.changes[0].diff() or "nothing to change", *story.plan.notes)))
     view.summary(document)
     app.finish(request, view, [document], ())
     return story.exit_code
 
 
-def _preview_change(path: Path, settings: Mapping[str, str | None]) -> Change:
+def _previewed(path: Path, settings: Mapping[str, str | None]) -> Plan:
     before = _content(path)
+    kind = _kind(path, before)
     options = {name: value for name, value in settings.items() if name.startswith("-")}
     flags = {name: value for name, value in settings.items() if name not in options}
+    if options and kind != "serve_script":
+        raise UsageError(f"{path}: launches nothing, so that {', '.join(options)} has no command to stand on")
     try:
-        after = _edited("serve_script", before.decode("utf-8", "surrogateescape"), flags)
+        after = _edited(kind, before.decode("utf-8", "surrogateescape"), flags)
         after = _edited("launch_args", after, options) if options else after
+        notes = tuple(_unknown(path, after)) if kind == "serve_script" else ()
     except EditRefusedError as refused:
         raise refused.at(str(path)) from refused
-    return Change(str(path), before, after.encode("utf-8", "surrogateescape"))
+    return Plan((Change(str(path), before, after.encode("utf-8", "surrogateescape")),), notes=notes)
+
+
+def _kind(path: Path, content: bytes) -> str:
+    """Which edit knows the file; raises UsageError where neither its name nor its first line says that it is one for us."""
+    if path.suffix in _KINDS:
+        return _KINDS[path.suffix]
+    if path.suffix in _SCRIPTS or content.startswith(b"#!"):
+        return "serve_script"
+    raise UsageError(
+        f"{path}: is no serve script: it has no #! line and does not end in .sh; drop-ins and unit files (.conf, .service) "
+        "and environment files (.env) are known by their endings"
+    )
+
+
+def _unknown(path: Path, script: str) -> Iterator[str]:
+    """What else may set a variable, which the script alone does not tell."""
+    found = edits.named("serve_script").read(script)
+    if "*" in found.unreadable:
+        yield f"not known what it sets: {path}: {found.unreadable['*']}"
+    for sourced in found.sourced:
+        yield f"not known what it sets: {path}:{sourced.line} sources {one_line(sourced.path)}, which is not read here"
 
 
 def _content(path: Path) -> bytes:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from runbook.model import Restart
 from runbook.onhost.masking import is_secret
 from runbook.places import arguments
-from runbook.places.origins import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from runbook.model import Host, Observation, Unit, UnitState
     from runbook.places.arguments import Arguments
     from runbook.places.origins import Origins
-
-Environment = dict[str, str | None]
+    from runbook.plan import Environment
 
 
 def needed(
@@ -52,7 +50,7 @@ class Feeding(NamedTuple):
         own = (unit.script,) if unit.script else ()
         files = tuple(dict.fromkeys((*own, *known, *unit.env_files, *unit.drop_ins, *unit.sourced)))
         launch = origins[unit.role].arguments if unit.role in origins else arguments.NO_SCRIPT
-        any_name = unit.role in origins and ANY in origins[unit.role].unreadable
+        any_name = unit.role in origins and origins[unit.role].any_name
         return cls(files, frozenset(files).intersection(changed), launch, any_name)
 
 

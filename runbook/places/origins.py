@@ -48,6 +48,11 @@ class Origins(NamedTuple):
         """Whether the value, or that there is none, is decided."""
         return name not in self.unreadable and self.values.get(name, "") is not None
 
+    @property
+    def any_name(self) -> bool:
+        """Whether something may set any name, which only a run can tell: an eval, a file that could not be read."""
+        return ANY in self.unreadable or bool(self.unread)
+
     def environment(self, flags: Iterable[Flag]) -> dict[str, str | None]:
         """Name → literal value, and None for each of the flags that is absent."""
         undecided = self.values.keys() | self.unreadable.keys()

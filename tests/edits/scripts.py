@@ -170,6 +170,12 @@ _noise = st.one_of(
             "g() { local K=3; echo $K; }; g",
             "if true; then set -a; fi",
             ': "${!EMPTY:=4}"',
+            'echo "${!EMPTY}"',
+            "PER=$((8 / NONE))",
+            "trap 'K=9' EXIT",
+            '[ -n "$NONE" ] && exec python other',
+            "if false; then exec sglang serve; fi",
+            "echo x | xargs echo",
         ]
     ),
     st.builds("# {}".format, st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"), max_size=10)),

@@ -61,6 +61,8 @@ def test_only_the_asked_names_differ_in_what_the_server_really_gets(
 @example(script="printf -v 'J[0]' 5\nexport J=0\npython -m sglang.launch_server\n")
 @example(script="mapfile J <<<a\nexport J=0\npython -m sglang.launch_server\n")
 @example(script="read -a J <<<a\nexport J=0\npython -m sglang.launch_server\n")
+@example(script="export K=1\n: ${!EMPTY:=4}; export K=0\npython -m sglang.launch_server\n")
+@example(script="export K=1\necho $((1 / N)); export K=0\npython -m sglang.launch_server\n")
 def test_what_is_read_is_what_the_server_really_gets(folder: Path, script: str) -> None:
     with contextlib.suppress(EditRefusedError):
         seen = environment(folder, script.encode())

@@ -34,6 +34,11 @@ _COMMANDS = _WORDS | {
 }
 _EXPANSIONS = re.compile(r"(?:\$\w+|\$\{.*\}|\$\(.*\)|`.*`|\$[@*#?!$-])+", re.DOTALL)
 _SWITCH = re.compile(r"(?<![\w./-])(?:set|shopt|alias)(?![\w./-])")
+_SHOPT = {
+    "expand_aliases": "the script expands aliases, so that its words may mean others; write functions instead",
+    "execfail": "execfail lets the script go on behind an exec that fails; take it out",
+    "failglob": "failglob drops what stands behind a pattern without a match on its line; take it out",
+}
 _ASSIGNS = ("assign", "append", "touch")
 # Assignments that fail by themselves, and let their line go on
 _DECLARED = (
@@ -94,12 +99,8 @@ def _of_command(command: Command, posix: bool) -> Iterator[Obscurity]:
     texts = texts[past_builtin(command.words) :]
     if texts[0] in ("set", "shopt"):
         yield from _of_switch(command, line)
-    if texts[0] == "shopt" and "expand_aliases" in texts and "-u" not in texts:
-        yield Obscurity(
-            line, "the script expands aliases, so that its words may mean others; write functions instead"
-        )
-    if texts[0] == "shopt" and "execfail" in texts and "-u" not in texts:
-        yield Obscurity(line, "execfail lets the script go on behind an exec that fails; take it out")
+    if texts[0] == "shopt" and "-u" not in texts:
+        yield from (Obscurity(line, _SHOPT[text]) for text in texts if text in _SHOPT)
     if texts[0] == "alias" and posix:
         yield Obscurity(
             line, "sh expands this alias, so that its words may mean others; write a function instead"

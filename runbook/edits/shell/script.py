@@ -60,10 +60,20 @@ def pieces(source: bytes, nodes: Sequence[Node]) -> tuple[Piece, ...]:
     """The pieces that top-level nodes stand for."""
     surveys = [survey(source, node) for node in nodes]
     extents = _extents(source, nodes, surveys)
+    cuts = _cuts(source, nodes, surveys)
     return tuple(
-        Piece(start(node), extent, tuple(_opened(source, nodes, place, seen)))
-        for place, (node, seen, extent) in enumerate(zip(nodes, surveys, extents, strict=True))
+        Piece(start(node), extent, tuple(_opened(source, nodes, place, seen, cut=cut)))
+        for place, (node, seen, extent, cut) in enumerate(zip(nodes, surveys, extents, cuts, strict=True))
     )
+
+
+def _cuts(source: bytes, nodes: Sequence[Node], surveys: Sequence[Survey]) -> Iterator[bool]:
+    """Whether something before each piece on its line may fail, so that bash never comes to it."""
+    cut, last = False, 0
+    for node, seen in zip(nodes, surveys, strict=True):
+        cut = cut and b"\n" not in source[last : start(node)]
+        yield cut
+        cut, last = cut or seen.fallible, end(node)
 
 
 def _extents(source: bytes, nodes: Sequence[Node], surveys: Sequence[Survey]) -> list[int]:
@@ -83,17 +93,21 @@ def flat(pieces: Sequence[Piece]) -> tuple[Statement, ...]:
     return tuple(statement for piece in pieces for statement in piece.statements)
 
 
-def _opened(source: bytes, nodes: Sequence[Node], place: int, seen: Survey) -> Iterator[Statement]:
+def _opened(
+    source: bytes, nodes: Sequence[Node], place: int, seen: Survey, *, cut: bool
+) -> Iterator[Statement]:
     """The statement at a place of a list, or those of a `{ … }` that stands there."""
     node = nodes[place]
     if _is_group(node):
         inner = node["Cmd"].get("Stmts") or ()
         for position, child in enumerate(inner):
-            yield from _opened(source, inner, position, survey(source, child))
+            found = survey(source, child)
+            yield from _opened(source, inner, position, found, cut=cut)
+            cut = cut or found.fallible
         return
     before = body_end(nodes[place - 1]) if place else None
     after = start(nodes[place + 1]) if place + 1 < len(nodes) else None
-    yield of_node(source, node, seen, before, after)
+    yield of_node(source, node, seen, before, after, cut=cut)
 
 
 def _is_group(node: Node) -> bool:

@@ -24,6 +24,8 @@ _IDLE = frozenset(
     {"set", "shopt", "ulimit", "umask", "cd", "echo", "printf", "mkdir", "trap", ":", "true", "unset"}
 )
 
+# Where an assignment may never be reached
+CUT = "what may fail before it on its line"
 # Where an assignment stays in a process of its own
 HIDDEN = (SUBSHELL, BACKGROUND)
 
@@ -98,11 +100,13 @@ def body_end(node: Node) -> int:
     return max([*ends, *(end(redirect["Word"]) for redirect in node.get("Redirs") or ())])
 
 
-def of_node(source: bytes, node: Node, seen: Survey, before: int | None, after: int | None) -> Statement:
-    """The statement a node of the syntax tree stands for, between its neighbours."""
+def of_node(
+    source: bytes, node: Node, seen: Survey, before: int | None, after: int | None, *, cut: bool
+) -> Statement:
+    """The statement a node of the syntax tree stands for, between its neighbours; `cut`: bash may never come to it."""
     simple = list(simple_commands(node))
     commands = tuple(_commands(source, simple))
-    sites = tuple(_sites(source, simple, commands))
+    sites = tuple(_reached(_sites(source, simple, commands), cut=cut, fallible=seen.fallible))
     shown = tuple(site for site in sites if site.where not in HIDDEN)
     plain = bool(simple) and simple[0][0] is node and not simple[0][1]
     first = commands[0].words[0].text if plain and commands else None
@@ -152,6 +156,14 @@ def _sites(source: bytes, simple: Sequence[tuple[Node, str]], commands: Sequence
             assigns = command.get("Assigns") or ()
             found = sites_of.of_assignments(source, assigns, where="assignment", exports=False)
         yield from (site.under(where) for site in found) if where else found
+
+
+def _reached(sites: Iterator[Site], *, cut: bool, fallible: bool) -> Iterator[Site]:
+    """The sites, in doubt where something before them on their line may fail, or beside them in one command."""
+    found = list(sites)
+    for site in found:
+        beside = fallible and len(found) > 1 and site.value is not None
+        yield site.under(CUT) if (cut or beside) and not site.where.startswith(HIDDEN) else site
 
 
 def _written(node: Node, seen: Survey) -> Iterator[Site]:

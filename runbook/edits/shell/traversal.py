@@ -23,6 +23,7 @@ _EXPANDS = re.compile(rb"[$`(\[]")
 _BRANCHES = (dict, list)
 _DEFAULTING = frozenset({":-", "-", ":+", "+", ":=", "="})
 _ARITHMETIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_DIVISIONS = frozenset({"/", "%", "/=", "%="})
 _COMPARISONS = frozenset({"==", "!=", "<=", ">="})
 
 
@@ -53,7 +54,8 @@ class Survey:
 
     `mentions` are the names its expansions use, `reads` those that must be set under `set -u`, `writes` those they
     give a value (`${K:=0}`, `$((K+=1))`); `runs`: a command or process substitution; `loops`: the variables of for
-    and select, as nodes; `functions`: names of the functions it defines; `documents`: it has here-documents.
+    and select, as nodes; `functions`: names of the functions it defines; `documents`: it has here-documents; `fallible`:
+    an expansion that may fail, upon which bash drops what is left of its line and goes on at the next.
     """
 
     reads: set[str] = field(default_factory=set)
@@ -63,6 +65,7 @@ class Survey:
     functions: list[str] = field(default_factory=list)
     runs: bool = False
     documents: bool = False
+    fallible: bool = False
 
 
 def survey(source: bytes, statement: Node) -> Survey:
@@ -99,6 +102,7 @@ def _note_redirection(found: Survey, node: Node) -> None:
 def _note_parameter(found: Survey, node: Node) -> None:
     name = (node.get("Param") or {}).get("Value", "")
     operator = (node.get("Exp") or {}).get("Op")
+    found.fallible |= "Slice" in node or _is_indirect(node)
     if not NAME.match(name):
         return
     found.mentions.add(name)
@@ -108,12 +112,18 @@ def _note_parameter(found: Survey, node: Node) -> None:
         found.reads.add(name)
 
 
+def _is_indirect(node: Node) -> bool:
+    """`${!NAME}`, and no list of names or of an array's keys."""
+    return bool(node.get("Excl")) and not node.get("Names") and _text_of(node.get("Index")) not in ("@", "*")
+
+
 def _note_arithmetic(found: Survey, node: Node) -> None:
     left, right = (_arithmetic_name(node.get(side)) for side in ("X", "Y"))
     named = {name for name in (left, right) if name}
     found.reads |= named
     found.mentions |= named
     operator = node.get("Op", "")
+    found.fallible |= operator in _DIVISIONS
     if left and (operator in ("++", "--") or (operator.endswith("=") and operator not in _COMPARISONS)):
         found.writes.add(left)
 
