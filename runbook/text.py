@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 import unicodedata
@@ -18,6 +19,12 @@ def clean(text: str) -> str:
 def no_figure(constant: str) -> None:
     """For `json.loads(parse_constant=…)`: NaN and Infinity are Python's own, and would make our documents no JSON."""
     return
+
+
+def figure(text: str) -> float | None:
+    """For `json.loads(parse_float=…)`: what is written 1e999 would be told on as Infinity."""
+    value = float(text)
+    return value if math.isfinite(value) else None
 
 
 def one_line(text: str, limit: int = 400) -> str:

@@ -6,10 +6,9 @@ import base64
 import fcntl
 import hashlib
 import json
-import math
 import os
 
-from runbook.onhost import journalheads
+from runbook.onhost import frames, journalheads
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, reading, running
 
@@ -70,22 +69,11 @@ def linked(record: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]
 def record_of(line: bytes) -> Optional[dict[str, Any]]:
     """The record of a line; what a crash left half written is none, and so is a number that JSON has no word for."""
     try:
-        found = json.loads(line, parse_constant=_no_number, parse_float=_finite)
+        found = json.loads(line, parse_constant=frames.no_number, parse_float=frames.finite)
     except (ValueError, RecursionError):
         return None
     whole = isinstance(found, dict) and type(found.get("seq")) is int and isinstance(found.get("hash"), str)
     return found if whole else None
-
-
-def _no_number(constant: str) -> None:
-    raise ValueError(f"{constant} is Python's own")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text} is beyond any number kept here")
-    return value
 
 
 def _backwards(content: bytes) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,13 +59,21 @@ def _whole(pending: bytearray) -> int | None:
     return 4 + length if len(pending) >= 4 + length else None
 
 
-def _refuse(constant: str) -> None:
+def no_number(constant: str) -> None:
     """NaN and Infinity are Python's own; a document with them could not be told on as JSON."""
     raise ValueError(f"{constant} is no number")
 
 
+def finite(text: str) -> float:
+    """What is written 1e999 would be told on as Infinity."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is beyond any number kept here")
+    return value
+
+
 def _parse(body: bytes) -> Any:
     try:
-        return json.loads(body, parse_constant=_refuse)
+        return json.loads(body, parse_constant=no_number, parse_float=finite)
     except (ValueError, RecursionError) as error:
         raise FrameError(f"a frame is no JSON: {error}") from None

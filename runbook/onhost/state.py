@@ -7,6 +7,7 @@ import json
 import os
 import stat
 
+from runbook.onhost import frames
 from runbook.onhost.calls import Refusal
 
 TYPE_CHECKING = False
@@ -81,7 +82,7 @@ def read_json(path: str) -> Any:
     """The document in a file, None where it is absent or no whole JSON."""
     try:
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            return json.load(file, parse_constant=frames.no_number, parse_float=frames.finite)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError, RecursionError):
         return None
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from runbook.errors import TunnelError
 from runbook.onhost.masking import mask
-from runbook.text import no_figure
+from runbook.text import figure, no_figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ def _ask(work: Work, health: str, api_key: str | None) -> dict[str, Any]:
 def parse(body: bytes) -> dict[str, Any]:
     """Version and arguments of a /server_info document, secrets masked; empty where it is none."""
     try:
-        found = json.loads(body, parse_constant=no_figure)
+        found = json.loads(body, parse_constant=no_figure, parse_float=figure)
     except (ValueError, RecursionError):
         return {}
     if not isinstance(found, dict):

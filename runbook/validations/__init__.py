@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.bundle import load_argv, send_load
 from runbook.errors import LoadRefusedError, MeasureError, RunbookError
-from runbook.text import no_figure
+from runbook.text import figure, no_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -112,7 +112,7 @@ def _take(
 ) -> None:
     """One line of the load generator: progress and requests are told, a result is kept, anything else is noise."""
     try:
-        event = json.loads(line, parse_constant=no_figure)
+        event = json.loads(line, parse_constant=no_figure, parse_float=figure)
         kind = event["event"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return

@@ -45,8 +45,9 @@ def test_a_frame_is_ascii_behind_its_length() -> None:
         b"\x00\x00\x00\x03abc",
         b"\x00\x01\x00\x00" + b"[" * 65536,
         b"\x00\x00\x00\x03NaN",
+        b"\x00\x00\x00\x051e999",
     ],
-    ids=["motd", "length", "json", "depth", "number"],
+    ids=["motd", "length", "json", "depth", "number", "beyond numbers"],
 )
 def test_noise_is_no_frame(stream: bytes) -> None:
     with pytest.raises(frames.FrameError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -100,6 +101,8 @@ async def _get(client: httpx.AsyncClient, url: str) -> str | None:
 
 
 def _scalar(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):  # written 1e999, and no number of JSON's
+        return None
     if isinstance(value, str):
         return shown(value)
     return value if isinstance(value, int | float | None) else shown(json.dumps(value, sort_keys=True))
