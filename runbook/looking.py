@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runbook import plan as plans
+from runbook import remembered
+from runbook.observation import require_units
 from runbook.stages import telling
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def status(work: Work, options: Options) -> Story:
     story = telling.begin(work, "status")
     with telling.told(work, story, audited=False):
         seen = work.observe()
-        plans.require_units(work.host, seen)
+        require_units(work.host, seen)
         story.release = seen.current
         from runbook.stages import standing  # here, since only this page pays for it
 
@@ -84,7 +85,7 @@ def planned(work: Work, story: Story) -> tuple[Observation, Plan]:
     with work.run.step("observe"):
         seen = work.observe()
     with work.run.step("plan") as step:
-        plan = story.plan = plans.deploy(work.host, seen)
+        plan = story.plan = remembered.deploy(work.host, seen)
         step.detail = f"{len(plan.changes)} files, {len(plan.restarts)} restarts, digest {plan.digest[:12]}"
     work.run.show("plan", plan)
     return seen, plan

@@ -6,6 +6,7 @@ import base64
 import datetime
 from typing import TYPE_CHECKING, Any
 
+from runbook.errors import MissingOnHostError
 from runbook.model import FileRecord, FileState, Observation, Processes, Release, UnitState
 from runbook.places.names import PATTERNS
 
@@ -138,3 +139,18 @@ def _require_tellable(
 
 def _record(record: Mapping[str, Any]) -> FileRecord:
     return FileRecord(**{name: record[name] for name in _RECORD if name in record})
+
+
+def require_units(host: Host, seen: Observation) -> None:
+    missing = [f"unit {unit.name}" for unit in host.units if not seen.units[unit.name].exists]
+    _refuse_missing(host, missing)
+
+
+def require_scripts(host: Host, seen: Observation) -> None:
+    missing = [f"script {path}" for path in host.scripts if seen.files[path].content is None]
+    _refuse_missing(host, missing)
+
+
+def _refuse_missing(host: Host, missing: Sequence[str]) -> None:
+    if missing:
+        raise MissingOnHostError(f"{host.name}: not on the host: {', '.join(missing)}; nothing was changed")

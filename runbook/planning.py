@@ -1,77 +1,30 @@
-"""What we would change on a host, and why: a frozen value made from one observation.
+"""From one observation to the plan: edits of the serve scripts and of what wins over them, and the restarts they call for.
 
-A plan is edits of the serve scripts, of the places that win over them, and the units whose live state differs from
-what the files will say. The diff is a method of its changes, a dry run is not applying it, a rollback is the plan back
-to an older release.
+A plan is the edits, and the units whose live state differs from what the files will say. A rollback is the plan back to an
+older release.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from runbook import restarts
-from runbook.errors import EditRefusedError, MissingOnHostError
+from runbook.errors import EditRefusedError
 from runbook.model import Change
+from runbook.observation import require_scripts, require_units
 from runbook.places import elsewhere, script, told
 from runbook.places.origins import of as origins_of
 from runbook.places.reading import Files
 from runbook.places.systemd import unit_files
+from runbook.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runbook.model import Flag, Host, Observation, Restart
+    from runbook.model import Flag, Host, Observation
     from runbook.places.origins import Origins
-    from runbook.places.told import Told
-
-Environment = restarts.Environment
-
-
-class Plan(NamedTuple):
-    """Changes of files, units to restart and why, and the environment each role is meant to get.
-
-    `wanted` maps role → name → value, None meaning absent; it holds what the files will say after the changes.
-    `places` tells where flags are set now, as far as there is more to tell than one line of a script, `notes` what
-    could not be read and what the engine does about flags that go.
-    """
-
-    changes: tuple[Change, ...] = ()
-    restarts: tuple[Restart, ...] = ()
-    daemon_reload: bool = False
-    wanted: Mapping[str, Environment] = {}
-    places: tuple[Told, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def empty(self) -> bool:
-        """True when nothing is to be done: a valid plan."""
-        return not (self.changes or self.restarts or self.daemon_reload)
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of everything the plan would do; equal digests mean equal plans."""
-        deeds = {
-            "changes": [
-                [c.path, _sha256(c.before), _sha256(c.after), c.mode, c.uid, c.gid] for c in self.changes
-            ],
-            "restarts": [[restart.unit, restart.why] for restart in self.restarts],
-            "daemon_reload": self.daemon_reload,
-        }
-        return hashlib.sha256(json.dumps(deeds, sort_keys=True).encode()).hexdigest()
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "digest": self.digest,
-            "changes": [{"path": change.path, "diff": change.diff()} for change in self.changes],
-            "restarts": [{"unit": restart.unit, "why": restart.why} for restart in self.restarts],
-            "daemon_reload": self.daemon_reload,
-            "places": [one.to_json() for one in self.places],
-            "notes": list(self.notes),
-        }
 
 
 def deploy(host: Host, seen: Observation) -> Plan:
@@ -141,24 +94,5 @@ def is_unit_file(host: Host, seen: Observation, path: str) -> bool:
     )
 
 
-def require_units(host: Host, seen: Observation) -> None:
-    missing = [f"unit {unit.name}" for unit in host.units if not seen.units[unit.name].exists]
-    _refuse_missing(host, missing)
-
-
-def require_scripts(host: Host, seen: Observation) -> None:
-    missing = [f"script {path}" for path in host.scripts if seen.files[path].content is None]
-    _refuse_missing(host, missing)
-
-
-def _refuse_missing(host: Host, missing: Sequence[str]) -> None:
-    if missing:
-        raise MissingOnHostError(f"{host.name}: not on the host: {', '.join(missing)}; nothing was changed")
-
-
 def _needs_reload(seen: Observation) -> bool:
     return any(state.properties.get("NeedDaemonReload") == "yes" for state in seen.units.values())
-
-
-def _sha256(content: bytes | None) -> str | None:
-    return None if content is None else hashlib.sha256(content).hexdigest()

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.errors import ReleaseError
 from runbook.model import Change, FileRecord, Release
-from runbook.plan import Plan, toward
+from runbook.planning import toward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from runbook.model import FileState, Host, Observation, UnitState
-    from runbook.plan import Environment
+    from runbook.plan import Environment, Plan
 
 
 def manifest(

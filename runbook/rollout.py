@@ -5,10 +5,17 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from runbook import flagtable, releases
-from runbook import plan as plans
-from runbook.errors import GateError, InterruptedByOperator, RollbackFailedError, RunbookError, UsageError
+from runbook import flagtable, releases, remembered
+from runbook.errors import (
+    GateError,
+    InterruptedByOperator,
+    RollbackFailedError,
+    RunbookError,
+    UnreachableError,
+    UsageError,
+)
 from runbook.looking import planned
+from runbook.observation import require_scripts, require_units
 from runbook.stages import (
     before,
     choosing,
@@ -28,7 +35,7 @@ from runbook.verify import baselines, benching, configuration, loading, waiting
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runbook.model import Release
+    from runbook.model import Observation, Release
     from runbook.options import Options
     from runbook.plan import Plan
     from runbook.story import Story
@@ -43,7 +50,7 @@ def deploy(work: Work, options: Options) -> Story:
         if options.dry_run:
             return story
         before.confirm(work)
-        seen = before.unchanged(work, plan, before.lock(work, "deploy"), plans.deploy)
+        seen = before.unchanged(work, plan, before.lock(work, "deploy"), remembered.deploy)
         before.auditable(work)
         load = _load_allowed(work, options)
         fit = preflight.check(work, seen, plan, load=load)
@@ -51,7 +58,7 @@ def deploy(work: Work, options: Options) -> Story:
         _warn(work, story, [*fit.warnings, *engine.warnings(parent.id, parent.engine, fit.engine)])
         baseline = baselines.baseline(work, parent, seen, plan, serving=fit.serving) if load else None
         story.extra["parent"] = parent.id
-        story.release = files.write(work, plan, seen, parent, fit.engine)
+        story.release = _written(work, story, plan, seen, parent, fit.engine)
         with _undone(work, story, plan, parent, serving=fit.serving):
             restarting.restart(work, plan)
             _prove(work, story, plan, load=load, baseline=baseline)
@@ -65,8 +72,8 @@ def check(work: Work, options: Options) -> Story:
     with telling.told(work, story, audited=True):
         with work.run.step("observe"):
             seen = work.observe()
-            plans.require_units(work.host, seen)
-            plans.require_scripts(work.host, seen)
+            require_units(work.host, seen)
+            require_scripts(work.host, seen)
         interrupted.record_if_left(work, seen)
         story.release = seen.current
         story.plan, refused = configuration.planned(work.host, seen)
@@ -102,7 +109,7 @@ def validate(work: Work, options: Options) -> Story:
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
         with work.run.step("observe"):
             seen = work.observe()
-            plans.require_units(work.host, seen)
+            require_units(work.host, seen)
         story.release = seen.current
         if waiting.all_up(work) and waiting.serving_ready(work):
             watch = waiting.Watch.start(work)
@@ -119,7 +126,7 @@ def bench(work: Work, options: Options) -> Story:
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
         with work.run.step("observe"):
             seen = work.observe()
-            plans.require_units(work.host, seen)
+            require_units(work.host, seen)
         story.release, story.extra["against"] = seen.current, options.against
         story.measured.baseline = benching.kept_of(seen, options)
         judge = benching.judge_of(work, story.measured.baseline, options.against)
@@ -138,7 +145,7 @@ def rollback(work: Work, options: Options) -> Story:
     with telling.told(work, story, audited=True):
         with work.run.step("observe"):
             seen = work.observe()
-            plans.require_units(work.host, seen)
+            require_units(work.host, seen)
         target = releases.rollback_target(seen, options.to)
         before.refuse_hand_edits(work, seen, force=options.force)
         plan = story.plan = files.plan_back(work, seen, target)
@@ -161,7 +168,7 @@ def restart(work: Work, options: Options) -> Story:
     with telling.told(work, story, audited=not options.dry_run):
         with work.run.step("observe"):
             seen = work.observe()
-            plans.require_units(work.host, seen)
+            require_units(work.host, seen)
         before.refuse_unsettled(work, seen)
         plan = story.plan = choosing.restart_plan(work.host, seen, options.units)
         story.release = seen.current
@@ -219,6 +226,27 @@ def _as_planned(work: Work, story: Story, wanted: Mapping[str, Mapping[str, str 
     work.run.find(*configuration.arguments(work.host, seen))
 
 
+def _written(
+    work: Work,
+    story: Story,
+    plan: Plan,
+    seen: Observation,
+    parent: Release,
+    serving_with: Mapping[str, Any] | None,
+) -> str:
+    """Write the plan; where the host refuses what comes after the files, they go back to the parent's at once."""
+    try:
+        return files.write(work, plan, seen, parent, serving_with)
+    except (InterruptedByOperator, UnreachableError):
+        raise
+    except RunbookError as error:
+        if deciding.untouched(plan, work.observe()):
+            raise
+        _go_back(work, story, parent)
+        story.settled = True
+        raise deciding.after_the_write(error) from error
+
+
 @contextlib.contextmanager
 def _undone(work: Work, story: Story, plan: Plan, parent: Release, *, serving: bool) -> Iterator[None]:
     """Decide at the end of a deploy's proof: keep the release, or go back to its parent."""
@@ -230,10 +258,13 @@ def _undone(work: Work, story: Story, plan: Plan, parent: Release, *, serving: b
             _go_back(work, story, parent)
             story.settled = True
         raise
-    except GateError as error:
-        story.error = error
+    except UnreachableError:
+        raise  # nothing can be put back over a link that is gone: whoever comes next settles it
+    except RunbookError as error:
+        story.error = deciding.after_the_write(error)
         deciding.mark(work, story, "failed")
-        work.run.find(Finding("unit", Outcome.FAIL, str(error), {"journal": error.excerpt}))
+        excerpt = error.excerpt if isinstance(error, GateError) else ""
+        work.run.find(Finding("unit", Outcome.FAIL, str(story.error), {"journal": excerpt}))
         policy: str = work.host.policy.on_unhealthy
     else:
         verdict, policy = deciding.judge(work, story)

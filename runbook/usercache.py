@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+T = TypeVar("T")
 
 
 def directory() -> Path:
@@ -31,6 +38,25 @@ def keep(path: Path, content: bytes, *, most: int) -> None:
         fresh.chmod(0o600)
         fresh.replace(path)
         _prune(path, most)
+
+
+def unpickled(path: Path, kind: type[T]) -> T | None:
+    """A kept value; None where there is none that can be trusted, read, and is of this kind."""
+    content = read(path)
+    if content is None:
+        return None
+    try:
+        value = pickle.loads(content)
+    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError):
+        return None
+    return value if isinstance(value, kind) else None
+
+
+def stamps(paths: Iterable[Path]) -> Iterator[bytes]:
+    """What changes with the code that made a kept value: name, size and time of its files."""
+    for path in paths:
+        status = path.stat()
+        yield f"{path.name} {status.st_size} {status.st_mtime_ns};".encode()
 
 
 def _prune(path: Path, most: int) -> None:

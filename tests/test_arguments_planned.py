@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runbook import argumenttable, plan
+from runbook import argumenttable, planning
 from runbook.errors import EditRefusedError
 from runbook.model import Argument, Change, Flag, Processes
 from runbook.verdict import Outcome
@@ -15,6 +15,7 @@ from tests.building import DECODE, PREFILL, TOPK, UNITS, file_state, host, obser
 
 if TYPE_CHECKING:
     from runbook.model import Host, Observation
+    from runbook.plan import Plan
 
 MEMORY = Argument("--mem-fraction-static", "0.9", "room for the index cache")
 GRAPH = Argument("--disable-cuda-graph", None, "a diagnostic")
@@ -48,14 +49,14 @@ def seen(
     return look._replace(files={**look.files, DECODE: file_state(DECODE, decode, ctime_s=ctime_s)})
 
 
-def reasons(made: plan.Plan) -> dict[str, str]:
+def reasons(made: Plan) -> dict[str, str]:
     return {restart.role: restart.why for restart in made.restarts if restart.role != "router"}
 
 
 def test_flags_and_arguments_are_one_change_of_one_file() -> None:
     before = script(" --mem-fraction-static 0.8 \\\n  --disable-cuda-graph", topk=True)
     argv = "--port 1 --mem-fraction-static 0.8 --disable-cuda-graph"
-    made = plan.deploy(the_host(MEMORY, GRAPH, TRUST), seen(before, argv, environ={TOPK: "0"}))
+    made = planning.deploy(the_host(MEMORY, GRAPH, TRUST), seen(before, argv, environ={TOPK: "0"}))
     assert [change.path for change in made.changes] == [DECODE]
     assert made.changes[0].after == script(" --mem-fraction-static 0.9 \\\n  --trust-remote-code")
     assert reasons(made) == {
@@ -67,13 +68,13 @@ def test_flags_and_arguments_are_one_change_of_one_file() -> None:
 
 def test_what_is_as_wanted_plans_nothing() -> None:
     look = seen(script(" --mem-fraction-static 0.9"), "--port 1 --mem-fraction-static 0.9")
-    assert plan.deploy(the_host(MEMORY, GRAPH), look).changes == ()
-    assert reasons(plan.deploy(the_host(MEMORY, GRAPH), look)) == {}
+    assert planning.deploy(the_host(MEMORY, GRAPH), look).changes == ()
+    assert reasons(planning.deploy(the_host(MEMORY, GRAPH), look)) == {}
 
 
 def test_a_script_that_was_edited_and_never_restarted_is_healed() -> None:
     look = seen(script(" --mem-fraction-static 0.9"), "--port 1 --mem-fraction-static 0.8")
-    made = plan.deploy(the_host(MEMORY), look)
+    made = planning.deploy(the_host(MEMORY), look)
     assert made.changes == ()
     assert reasons(made) == {
         "decode": "running arguments differ: --mem-fraction-static is '0.8', wanted '0.9'"
@@ -82,14 +83,14 @@ def test_a_script_that_was_edited_and_never_restarted_is_healed() -> None:
 
 def test_an_argument_nobody_declared_restarts_nothing_by_itself() -> None:
     look = seen(script(" --mem-fraction-static 0.9 --x 1"), "--port 1 --mem-fraction-static 0.9 --x 2")
-    assert reasons(plan.deploy(the_host(MEMORY), look)) == {}
-    assert reasons(plan.deploy(the_host(), look)) == {}
+    assert reasons(planning.deploy(the_host(MEMORY), look)) == {}
+    assert reasons(planning.deploy(the_host(), look)) == {}
 
 
 def test_a_rollback_restarts_for_every_argument_that_goes_back() -> None:
     look = seen(script(" --x 2"), "--port 1 --x 2")
     change = Change(DECODE, script(" --x 2"), script(" --x 1"))
-    assert reasons(plan.toward(the_host(), look, [change])) == {
+    assert reasons(planning.toward(the_host(), look, [change])) == {
         "decode": "running arguments differ: --x is '2', wanted '1'"
     }
 
@@ -107,8 +108,8 @@ def test_unknown_arguments_restart_only_for_a_newer_script(
     decode: bytes, ctime_s: float, want: dict[str, str]
 ) -> None:
     look = seen(decode, "", ctime_s=ctime_s)
-    assert reasons(plan.deploy(the_host(MEMORY), look)) == want
-    assert reasons(plan.toward(the_host(), look, [])) == {}
+    assert reasons(planning.deploy(the_host(MEMORY), look)) == want
+    assert reasons(planning.toward(the_host(), look, [])) == {}
 
 
 def test_units_that_share_a_script_must_agree() -> None:
@@ -123,14 +124,14 @@ def test_units_that_share_a_script_must_agree() -> None:
     with pytest.raises(
         EditRefusedError, match=rf"{PREFILL}: --mem-fraction-static is wanted as '0.9' and present"
     ):
-        plan.deploy(host(units=shared, flags=()), observation())
+        planning.deploy(host(units=shared, flags=()), observation())
 
 
 def test_a_launch_that_cannot_be_owned_is_refused_with_its_place() -> None:
     with pytest.raises(
         EditRefusedError, match=rf'{DECODE}:3: "\$\{{ARGS\[@\]\}}" may hold --mem-fraction-static too'
     ):
-        plan.deploy(the_host(MEMORY), seen(script(' "${ARGS[@]}"'), ""))
+        planning.deploy(the_host(MEMORY), seen(script(' "${ARGS[@]}"'), ""))
 
 
 def rows(decode: bytes, argv: str, *args: Argument) -> list[tuple[str, str]]:

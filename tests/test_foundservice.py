@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook import adopting, foundservice, inventory, ledger, plan
+from runbook import adopting, foundservice, inventory, ledger, planning
 from runbook.errors import MissingOnHostError, UsageError
 from runbook.model import SshTarget, Unit
 from runbook.places.origins import of as origins_of
@@ -78,7 +79,58 @@ def test_a_host_that_serves_nothing_says_how_to_name_units() -> None:
             return {}
 
     with pytest.raises(MissingOnHostError, match="--unit"):
-        adopting.look(Silent(), (), "/state")  # type: ignore[arg-type]
+        adopting.look(Silent(), ())  # type: ignore[arg-type]
+
+
+class Serving(FakeHost):
+    """A host one of whose managers runs the units of ANSWER, or none; HOME is known to whoever asks for it."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def _serving(self, units: list[str], words: list[str]) -> dict[str, Any]:
+        return self.answer
+
+    def _observe(self, files: list[str], units: list[str], **asked: Any) -> dict[str, Any]:
+        seen = super()._observe(files=files, units=[])
+        home = {"HOME": "/srv/ann"} if "HOME" in asked["names"] else {}
+        return {**seen, "manager": {"environ": home, "error": None}, "units": self.answer}
+
+
+UNIT: dict[str, Any] = {
+    "script": None,
+    "properties": {},
+    "processes": {"kind": "unknown", "pid": 0, "started_at": 0.0, "environ": {}, "detail": ""},
+}
+
+
+def test_a_users_own_units_are_found_where_the_machine_runs_none_and_their_state_has_a_place() -> None:
+    managers = {"system": Serving({}), "user": Serving({"vllm.service": UNIT})}
+    found = adopting.find(lambda scope: nullcontext(managers[scope]), ())  # type: ignore[arg-type, return-value]
+    assert [unit.name for unit in found.units] == ["vllm.service"]
+    assert found.state_dir == "/srv/ann/.local/state/runbook"
+
+
+def test_the_machines_units_come_first_and_no_user_is_asked() -> None:
+    managers = {"system": Serving({"vllm.service": UNIT})}
+    found = adopting.find(lambda scope: nullcontext(managers[scope]), ())  # type: ignore[arg-type, return-value]
+    assert found.state_dir is None
+
+
+def test_where_neither_serves_both_are_told() -> None:
+    class NoManager:
+        def __enter__(self) -> None:
+            raise MissingOnHostError("no systemd of uid 1000 runs on this host")
+
+        def __exit__(self, *ended: object) -> None:
+            raise AssertionError("it was never entered")
+
+    managers = {"system": nullcontext(Serving({})), "user": NoManager()}
+    with pytest.raises(
+        MissingOnHostError, match=r"no service unit of this host .*; and .* own: no systemd of uid"
+    ):
+        adopting.find(lambda scope: managers[scope], ())  # type: ignore[arg-type, return-value]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +204,7 @@ def test_what_was_adopted_plans_nothing_wherever_a_value_stands(name: str, tmp_p
     again = laying.seen(
         case, host.files[1:], {name: value for name, value in given.items() if value is not None}
     )
-    made = plan.deploy(host, again)
+    made = planning.deploy(host, again)
     assert [change.diff() for change in made.changes] == []
     assert made.restarts == ()
     declared = {flag.name: flag.value for flag in host.flags}

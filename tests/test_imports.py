@@ -49,5 +49,16 @@ def test_a_plan_logs_in_before_it_knows_how_to_edit_or_judge() -> None:
 def test_a_plan_loads_nothing_that_only_a_deploy_needs() -> None:
     modules = loaded("runbook.looking")
     assert not modules & set(HEAVY)
-    others = ("audit", "ledger", "rollout", "verify", "validations", "probes", "stages.before", "tunnel")
+    others = (
+        "edits",
+        "planning",
+        "audit",
+        "ledger",
+        "rollout",
+        "verify",
+        "validations",
+        "probes",
+        "stages.before",
+        "tunnel",
+    )
     assert not [name for name in modules if name.startswith(tuple(f"runbook.{room}" for room in others))]

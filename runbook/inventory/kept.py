@@ -33,21 +33,12 @@ def _inputs(files: Iterable[Path]) -> Iterator[bytes]:
     for path in files:
         yield path.name.encode("utf-8", "surrogateescape")
         yield path.read_bytes()
-    for code in (Path(model.__file__), *sorted(Path(__file__).parent.glob("*.py"))):
-        status = code.stat()
-        yield f"{code.name} {status.st_size} {status.st_mtime_ns}".encode()
+    yield from usercache.stamps((Path(model.__file__), *sorted(Path(__file__).parent.glob("*.py"))))
 
 
 def read(path: Path) -> Host | None:
     """The kept Host, None where there is none that can be trusted and read."""
-    content = usercache.read(path)
-    if content is None:
-        return None
-    try:
-        host = pickle.loads(content)
-    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError):
-        return None
-    return host if isinstance(host, Host) else None
+    return usercache.unpickled(path, Host)
 
 
 def keep(path: Path, host: Host) -> None:

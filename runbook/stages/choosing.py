@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runbook import plan as plans
-from runbook import restarts
+from runbook import planning, restarts
 from runbook.errors import UsageError
 from runbook.model import Restart
 
@@ -39,5 +38,5 @@ def _names(unit: Unit) -> tuple[str, ...]:
 def restart_plan(host: Host, seen: Observation, names: Sequence[str]) -> Plan:
     """The plan that restarts these units and changes nothing; a prefill takes decode along."""
     asked = tuple(Restart(unit.name, unit.role, ASKED) for unit in units(host, names))
-    plan = plans.toward(host, seen, ())
+    plan = planning.toward(host, seen, ())
     return plan._replace(restarts=restarts.with_pair(host, asked))

@@ -6,8 +6,7 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from runbook import plan as plans
-from runbook import releases
+from runbook import planning, releases
 from runbook.observation import release as parse_release
 from runbook.ssh.row import asked, together
 from runbook.stages import inflight
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runbook.model import Change, Host, Observation, Release, UnitState
-    from runbook.plan import Plan
+    from runbook.plan import Environment, Plan
     from runbook.ssh.row import Asked
     from runbook.work import Work
 
@@ -47,8 +46,8 @@ def secure(work: Work, seen: Observation, engine: Mapping[str, Any] | None = Non
     return parse_release(document)
 
 
-def _flags(host: Host, seen: Observation) -> dict[str, plans.Environment]:
-    return dict(plans.toward(host, seen, ()).wanted)
+def _flags(host: Host, seen: Observation) -> dict[str, Environment]:
+    return dict(planning.toward(host, seen, ()).wanted)
 
 
 def write(
@@ -108,7 +107,7 @@ def _manifest(
     *,
     parent: str | None,
     files: Any,
-    flags: Mapping[str, plans.Environment],
+    flags: Mapping[str, Environment],
     engine: Mapping[str, Any] | None,
     units: Mapping[str, UnitState],
 ) -> dict[str, Any]:

@@ -11,9 +11,8 @@ from runbook.verdict import Finding, Outcome
 from runbook.verify import waiting
 
 if TYPE_CHECKING:
-    from runbook import plan as plans
     from runbook.model import Restart, Unit
-    from runbook.plan import Plan
+    from runbook.plan import Environment, Plan
     from runbook.work import Work
 
 
@@ -27,7 +26,7 @@ def restart(work: Work, plan: Plan) -> None:
             _restart_one(work, item, plan.wanted.get(item.role, {}))
 
 
-def _restart_one(work: Work, item: Restart, wanted: plans.Environment) -> None:
+def _restart_one(work: Work, item: Restart, wanted: Environment) -> None:
     unit = work.host.unit(item.role)
     with work.run.step(f"restart {item.role}", budget_s=work.host.wait.health.total_s) as step:
         step.progress(item.why)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runbook import argumenttable, restarts
-from runbook import plan as plans
+from runbook import argumenttable, planning, restarts
 from runbook.errors import EditRefusedError
 from runbook.verdict import Finding, Outcome
 
@@ -35,7 +34,7 @@ def arguments(host: Host, seen: Observation) -> tuple[Finding, ...]:
 def planned(host: Host, seen: Observation) -> tuple[Plan | None, tuple[Finding, ...]]:
     """What a deploy would do; or the finding that it would be refused, and why."""
     try:
-        return plans.deploy(host, seen), ()
+        return planning.deploy(host, seen), ()
     except EditRefusedError as refused:
         return None, (Finding("drift", Outcome.FAIL, f"a deploy would be refused: {refused}"),)
 

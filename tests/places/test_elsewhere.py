@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
-from runbook import lines, plan
+from runbook import lines, planning
 from runbook.errors import EditRefusedError
 from runbook.places import elsewhere
 from tests.places.laying import seen, the_host
 
+if TYPE_CHECKING:
+    from runbook.plan import Plan
+
 _CASES = yaml.safe_load((Path(__file__).parents[1] / "cases" / "places" / "elsewhere.yml").read_text())
 
 
-def planned(case: dict[str, Any], **fields: Any) -> plan.Plan:
+def planned(case: dict[str, Any], **fields: Any) -> Plan:
     declared = {key: tuple(paths) for key, paths in case.get("declared", {}).items()}
     paths = tuple(path for each in declared.values() for path in each)
-    return plan.deploy(the_host(case.get("wanted"), **declared), seen(case, paths, **fields))
+    return planning.deploy(the_host(case.get("wanted"), **declared), seen(case, paths, **fields))
 
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case["name"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from runbook import plan
+from runbook import planning
 from runbook.errors import EditRefusedError
 from runbook.places import origins
 from runbook.places.reading import Files
@@ -209,7 +209,7 @@ def test_a_plan_gives_the_server_what_is_wanted_or_refuses(
     host = laying.the_host(wanted, **(keys if declared else {}))
     look = laying.seen(case, host.files[1:])
     try:
-        made = plan.deploy(host, look)
+        made = planning.deploy(host, look)
     except EditRefusedError as refused:
         event(f"refused: {refused.reason.split(' ')[0][:20]}")
         return
