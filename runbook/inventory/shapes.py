@@ -95,13 +95,13 @@ Option = Annotated[
     Shape(r"--?[A-Za-z][A-Za-z0-9_.-]*", "an option with its dashes, such as --mem-fraction-static"),
 ]
 UnitName = Annotated[
-    str, Shape(r"[A-Za-z0-9:_.@\\-]+\.service", "a full unit name such as sglang-dsv4-decode.service")
+    str, Shape(r"(?!-)[A-Za-z0-9:_.@\\-]+\.service", "a full unit name such as sglang-dsv4-decode.service")
 ]
 HostPath = Annotated[
     str, Shape(r"(?!.*/\.\.?(?:/|$))(?:/[^/\x00-\x1f\x7f]+)+", "an absolute path without . and ..")
 ]
 Python = Annotated[
-    str, Shape(r"(?:/[^/\x00-\x1f\x7f]+)+|[A-Za-z0-9_.+-]+", "a command name or an absolute path")
+    str, Shape(r"(?:/[^/\x00-\x1f\x7f]+)+|(?!-)[A-Za-z0-9_.+-]+", "a command name or an absolute path")
 ]
 Address = Annotated[str, Shape(r"(?!-)[A-Za-z0-9._:%\[\]-]+", "a host name, address or ssh_config alias")]
 Login = Annotated[str, Shape(r"(?!-)[A-Za-z0-9._@\\+-]+\$?", "a login name")]

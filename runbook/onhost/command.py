@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import selectors
 import subprocess
+import time
 
 from runbook.onhost.calls import Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import IO, Any
 
 LIMIT_BYTES = 4 * 1024 * 1024
 _LAST_LINES = 10
@@ -45,13 +47,48 @@ class Running:
             raise Refusal("missing", f"no program {self._argv[0]} on this host", {"command": self._argv})
         process = self._process
         try:
-            out, err = process.communicate(timeout=timeout_s)
+            out, err = _ends(process, time.monotonic() + timeout_s)
         except subprocess.TimeoutExpired:
             _let_go(process)
             raise _failed(self._argv, None, f"no answer within {timeout_s:.0f} s") from None
         if process.returncode not in expect:
             raise _failed(self._argv, process.returncode, _text(err or out))
         return _text(out)
+
+
+def _ends(process: subprocess.Popen[bytes], until: float) -> tuple[bytes, bytes]:
+    """The last LIMIT_BYTES of what a program says on both its streams, once it has ended; TimeoutExpired after `until`.
+
+    A unit may log gigabytes, of which the end is wanted: the rest is let go of as it comes.
+    """
+    kept: dict[Any, bytearray] = {process.stdout: bytearray(), process.stderr: bytearray()}
+    with selectors.DefaultSelector() as selector:
+        for stream in kept:
+            selector.register(stream, selectors.EVENT_READ)
+        while selector.get_map():
+            ready = selector.select(max(0.0, until - time.monotonic()))
+            if not ready:
+                raise subprocess.TimeoutExpired(process.args, 0.0)
+            for key, _ in ready:
+                if not _more(key.fd, kept[key.fileobj]):
+                    selector.unregister(key.fileobj)
+    process.wait(max(0.0, until - time.monotonic()))
+    out, err = (_closed(stream, tail) for stream, tail in kept.items())
+    return out, err
+
+
+def _more(descriptor: int, tail: bytearray) -> bool:
+    """Take in what is there, at most the last LIMIT_BYTES of it and what came before; whether more may come."""
+    chunk = os.read(descriptor, 65536)
+    tail += chunk
+    if len(tail) > 2 * LIMIT_BYTES:
+        del tail[:-LIMIT_BYTES]
+    return bool(chunk)
+
+
+def _closed(stream: IO[bytes], tail: bytearray) -> bytes:
+    stream.close()
+    return bytes(tail[-LIMIT_BYTES:])
 
 
 def _let_go(process: subprocess.Popen[bytes]) -> None:
@@ -69,7 +106,7 @@ def _environment() -> dict[str, str]:
 
 
 def _text(content: bytes) -> str:
-    return content[-LIMIT_BYTES:].decode("utf-8", "replace")
+    return content.decode("utf-8", "replace")
 
 
 def _failed(argv: Sequence[str], code: int | None, output: str) -> Refusal:

@@ -65,13 +65,16 @@ def content_of(path: str, limit_bytes: int = LIMIT_BYTES) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise Refusal("invalid", f"{path} is not a regular file", {"path": path})
         if status.st_size > limit_bytes:
-            raise Refusal(
-                "invalid",
-                f"{path} has {status.st_size} bytes, at most {limit_bytes} are handled",
-                {"path": path},
-            )
+            raise _too_large(path, f"{status.st_size} bytes", limit_bytes)
         with os.fdopen(os.dup(descriptor), "rb") as file:
-            return file.read()
+            content = file.read(limit_bytes + 1) or b""
+        if len(content) > limit_bytes:  # it grew, or is a file of the kernel's, which have no size
+            raise _too_large(path, f"more than {limit_bytes} bytes", limit_bytes)
+        return content
+
+
+def _too_large(path: str, size: str, limit_bytes: int) -> Refusal:
+    return Refusal("invalid", f"{path} has {size}, at most {limit_bytes} are handled", {"path": path})
 
 
 def digest(content: bytes | None) -> str | None:

@@ -85,7 +85,11 @@ def _server_now(work: Work) -> dict[str, Any] | None:
     url = bench.generating(work.host) or endpoint_url(work.host)
     try:
         answer = work.tunnel.get(f"{url}/server_info", deadline_s=_ASK_S, headers=_key(work))
-        document = json.loads(answer.body, parse_constant=no_figure, parse_float=figure) if answer.status == 200 else None
+        document = (
+            json.loads(answer.body, parse_constant=no_figure, parse_float=figure)
+            if answer.status == 200
+            else None
+        )
     except (RunbookError, ValueError, RecursionError):
         return None
     return facts_of(document) if isinstance(document, dict) else None
