@@ -35,7 +35,7 @@ class DropIn(NamedTuple):
     drops what files read before this one set. `files` are its EnvironmentFile= paths, `removed` the names its
     UnsetEnvironment= takes away, with their lines, `passed` those its PassEnvironment= takes from the manager. `cleared`
     are the keys of lists that it empties, as `resets` says of `Environment`. `unread` are lines systemd cannot read to
-    their end.
+    their end, `unnamed` maps names that a specifier decides to theirs.
     """
 
     values: Mapping[str, str | None]
@@ -46,6 +46,7 @@ class DropIn(NamedTuple):
     passed: Mapping[str, int]
     cleared: frozenset[str]
     unread: tuple[int, ...]
+    unnamed: Mapping[str, int]
 
 
 def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] = ()) -> str:
@@ -91,6 +92,7 @@ def read(text: str) -> DropIn:
         passed=_listed(service, "PassEnvironment"),
         cleared=frozenset(setting.key for setting in service if not setting.value),
         unread=tuple(setting.line for setting in environment if not words(setting)[1]),
+        unnamed=dict(_unnamed(current)),
     )
 
 
@@ -164,6 +166,14 @@ def _assignments(setting: Setting) -> Iterator[Assignment]:
         name, equals, value = word.text.partition("=")
         if equals and NAME.match(name):
             yield Assignment(name, _resolved(value), setting.line, word, setting)
+
+
+def _unnamed(settings: Sequence[Setting]) -> Iterator[tuple[str, int]]:
+    for setting in settings:
+        for word in words(setting)[0]:
+            name, equals, _ = word.text.partition("=")
+            if equals and _resolved(name) is None:
+                yield name, setting.line
 
 
 def _resolved(value: str) -> str | None:

@@ -86,6 +86,10 @@ def _unit_files(paths: Iterable[str], files: Files) -> tuple[list[Place], set[st
         passed += [Place(kind, name, None, path, line) for name, line in found.passed.items()]
         places += [Place(kind, a.name, a.value, path, a.line) for a in found.assignments]
         removed |= found.removed.keys()
+        unread += [
+            f"{path}:{line} sets {name}, and only systemd can tell which name that is"
+            for name, line in found.unnamed.items()
+        ]
     return [*passed, *places], removed, unread
 
 

@@ -110,3 +110,8 @@ def test_every_kind_is_found_by_its_name(kind: str) -> None:
 def test_what_is_no_kind_is_refused(kind: str) -> None:
     with pytest.raises(UsageError, match="no edit named"):
         edits.named(kind)
+
+
+def test_a_name_that_a_specifier_decides_is_told_apart() -> None:
+    found = dropin.read("[Service]\nEnvironment=K_%i=1 %%x=2 A=1\n")
+    assert (found.values, found.unnamed) == ({"A": "1"}, {"K_%i": 2})
