@@ -8,6 +8,7 @@ only plans that do nothing and show no secret.
 from __future__ import annotations
 
 import hashlib
+import math
 import pickle
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ from runbook.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runbook.model import Host, Observation
+    from runbook.model import Host, Observation, UnitState
 
 MOST = 64
 _PACKAGE = Path(__file__).parent
@@ -49,6 +50,7 @@ def _secretive(plan: Plan) -> bool:
 def _basis(seen: Observation) -> Observation:
     """What a plan is made of. All else of a look is left out, so that no plan can come to depend on it unnoticed."""
     return seen._replace(
+        units={name: _settled(state) for name, state in seen.units.items()},
         facts={},
         releases=(),
         current=None,
@@ -60,6 +62,12 @@ def _basis(seen: Observation) -> Observation:
         now=0.0,
         damaged=(),
     )
+
+
+def _settled(state: UnitState) -> UnitState:
+    """When a process started is told a hundredth of a second earlier or later each time; no file is edited that soon."""
+    started_at = math.ceil(state.processes.started_at * 10) / 10
+    return state._replace(processes=state.processes._replace(started_at=started_at))
 
 
 def _key(host: Host, basis: Observation) -> str:

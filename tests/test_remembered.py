@@ -58,6 +58,16 @@ def test_what_no_plan_reads_makes_no_other(made: list[Host], tmp_path: Path) -> 
     assert len(made) == 1
 
 
+def test_the_clock_of_processes_may_tremble(made: list[Host], tmp_path: Path) -> None:
+    for started_at in (1000.0101, 1000.0197, 1000.0899):
+        units = {
+            name: unit_state(name, dict(state.processes.environ), started_at=started_at)
+            for name, state in RIGHT.items()
+        }
+        assert remembered.deploy(host(), converged(units=units), cache=tmp_path).empty
+    assert len(made) == 1
+
+
 @pytest.mark.parametrize(
     "change",
     [
