@@ -21,7 +21,9 @@ pytestmark = pytest.mark.real
 
 VERSIONS = ("3.10", "3.13")
 # What a client has to say of itself depends on what else this machine does.
-SESSIONS = "--sessions 4 --rounds 2 --ctx 10 --max-tokens 600 --timeout 60 --seed 5 --min-concurrency 0.01 --jsonl"
+SESSIONS = (
+    "--sessions 4 --rounds 2 --ctx 10 --max-tokens 600 --timeout 60 --seed 5 --min-concurrency 0.01 --jsonl"
+)
 SWEEP = (
     "--random-input-len 30 --random-output-len 8 --concurrency 1,4 --repeats 2 --num-prompts 4 "
     "--client-lag 1e6 --client-cpu 1e6 --jsonl"
