@@ -30,12 +30,20 @@ def read(path: Path) -> bytes | None:
 
 
 def keep(path: Path, content: bytes, *, most: int) -> None:
-    """Keep a file, and of those with its suffix the `most` youngest. A cache that cannot be written stops nobody."""
+    """Keep a file, and of those with its suffix the `most` youngest. A cache that cannot be written stops nobody.
+
+    Nothing is kept in a directory of somebody else's, who could lead our writing to a file of ours by a symlink.
+    """
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh.write_bytes(content)
-        fresh.chmod(0o600)
+        if not _ours(path.parent.lstat()):
+            return
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(
+            os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb"
+        ) as file:
+            file.write(content)
         fresh.replace(path)
         _prune(path, most)
 
