@@ -119,6 +119,35 @@ def test_declared_files_and_arguments_are_deployed_and_go_back(operator: Operato
     assert running(host) == stale
 
 
+# Before systemd's own on root's PATH; it refuses the first reload it is asked for.
+REFUSING = """\
+#!/bin/sh
+if [ "$1" = daemon-reload ] && rm /run/refuse-reload; then echo "Failed to reload daemon: No space left on device" >&2; exit 1; fi
+exec /usr/bin/systemctl "$@"
+"""
+
+
+def test_a_daemon_reload_that_fails_takes_the_files_back(operator: Operator, host: TestHost) -> None:
+    assert SERVER.script
+    before = (files(host), host.read(SERVER.script), running(host))
+    host.put("/usr/local/bin/systemctl", REFUSING.encode(), 0o755)
+    host.sh("touch /run/refuse-reload")
+    try:
+        failed = operator.run("deploy", "gpu1", skip_validation=True)
+    finally:
+        host.sh("rm -f /usr/local/bin/systemctl /run/refuse-reload")
+    assert failed.code == 1, (failed.document["error"], failed.document["findings"])
+    assert "No space left on device" in failed.document["error"]
+    assert failed.document["rolled_back_to"]
+    assert (files(host), host.read(SERVER.script), running(host)) == before
+    status = operator.run("status", "gpu1").document["status"]
+    assert (status["inflight"], status["edited"]) == (None, [])
+    assert (
+        host.run(["systemctl", "show", "--property=NeedDaemonReload", "--value", SERVER.unit]).strip() == "no"
+    )
+    assert operator.run("deploy", "gpu1", skip_validation=True).code == 0
+
+
 def test_an_argument_changed_by_hand_and_never_restarted_is_drift_and_is_healed(
     operator: Operator, host: TestHost
 ) -> None:

@@ -53,6 +53,13 @@ def test_the_lab_reads_as_real_systemd_does(
     assert lab == real
 
 
+def test_neither_has_units_of_a_user_whose_manager_does_not_run(
+    managers: tuple[UnitManager, UnitManager],
+) -> None:
+    asked = ("--user", "restart", "contract.service")
+    assert [manager.systemctl(*asked) for manager in managers] == [1, 1]
+
+
 def play(manager: UnitManager, case: Mapping[str, Any]) -> Readings:
     """Lay the unit, take the steps, and say what it reads as; nothing of it stays."""
     name = f"contract-{CASES.index(case)}.service"

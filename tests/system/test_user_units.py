@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from runbook import adopting, inventory
+from runbook.request import Request
 from tests.system.service import laying
 from tests.system.service.alone import FLAG, Alone
 from tests.system.service.server import MODEL
@@ -89,6 +91,22 @@ def test_a_users_own_units_are_deployed_verified_and_rolled_back_without_root(
     assert operator.run("rollback", "gpu1").code == 0
     assert FLAG.encode() in running(host)
     assert host.sh(f"stat -c '%U %a' {STATE}/alone").split() == [USER, "700"]
+
+
+def test_a_users_own_units_are_adopted_into_a_file_that_plans_nothing(
+    operator: Operator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = inventory.load("gpu1", hosts_dir=operator.directory / "hosts").ssh
+    request = Request(
+        "hosts.adopt", ("adopted",), json=True, directory=operator.directory, units=(SERVER.unit,)
+    )
+    assert adopting.run(request, target=target) == 0, capsys.readouterr()
+    found = inventory.load("adopted", hosts_dir=request.hosts_dir)
+    assert (found.scope, found.state_dir) == ("user", STATE)
+    assert [(unit.name, unit.script) for unit in found.units] == [(SERVER.unit, SERVER.script)]
+    assert {flag.name: flag.value for flag in found.flags}[FLAG] == "1"
+    planned = operator.run("plan", "adopted")
+    assert (planned.code, planned.document["plan"]["changes"]) == (0, [])
 
 
 def test_a_users_unit_that_fails_shows_its_own_journal(operator: Operator, host: TestHost) -> None:
