@@ -16,14 +16,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook.audit.chain import Head, beyond, first_defect
-from runbook.audit.record import records_of
+from runbook.audit.record import parse, records_of
 from runbook.errors import HelperError
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from runbook.audit.record import Record
     from runbook.model import Host
     from runbook.ssh import Wire
 
@@ -159,13 +160,25 @@ def _remember(path: Path, content: bytes) -> str:
 
     A note that is not borne out stays: it is all that is left of what was seen here.
     """
-    found, before = records_of(content), head(path)
+    before = head(path)
+    found = _from(content, before[0]) if before else records_of(content)
     lost = beyond(found, [before], "the note beside the copy") if before else None
     if lost is None and found:
         fresh = _head_path(path).with_suffix(".new")
         fresh.write_text(f"{found[-1].seq} {found[-1].hash}\n", encoding="ascii")
         fresh.replace(_head_path(path))
     return str(lost or "")
+
+
+def _from(content: bytes, seq: int) -> Sequence[Record]:
+    """The records from the last of that number on, so that years of a chain are not read each time; else all of them."""
+    found: list[Record] = []
+    for line in reversed(content.split(b"\n")):
+        if (record := parse(line)) is not None:
+            found.append(record)
+            if record.seq <= seq:
+                break
+    return found[::-1] if found and found[-1].seq == seq else records_of(content)
 
 
 def _head_path(path: Path) -> Path:
