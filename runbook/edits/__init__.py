@@ -1,15 +1,19 @@
-"""Edits that understand the file: each kind is a module here with `edit(text, *, set, unset) -> str`, found by its name."""
+"""Edits that understand the file: each kind is a module here with `edit(text, *, set, unset) -> str`, found by its name.
+
+The file that launches a server is edited by `serve_script`, or by `<ending>_script` where there is a module for its ending;
+such a module also has `read(text) -> ScriptEnvironment`.
+"""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from typing import TYPE_CHECKING
 
-from runbook.errors import UsageError
+from runbook import kinds
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+SHELL = "serve_script"
 
 
 def named(kind: str) -> ModuleType:
@@ -17,8 +21,10 @@ def named(kind: str) -> ModuleType:
 
     Raises UsageError for a kind without a module here, or a module without `edit`.
     """
-    found = kind.isidentifier() and importlib.util.find_spec(f"{__name__}.{kind}")
-    module = importlib.import_module(f"{__name__}.{kind}") if found else None
-    if module is None or not hasattr(module, "edit"):
-        raise UsageError(f"no edit named {kind!r}; an edit is a module with edit() in runbook/edits/")
-    return module
+    return kinds.named("edits", kind, "edit")
+
+
+def script_kind(path: str) -> str:
+    """The kind of edit for the file that launches a unit's server: by its ending, a shell script where nobody claims that."""
+    own = f"{path.rpartition('/')[2].rpartition('.')[2]}_script"
+    return own if kinds.exists("edits", own) else SHELL

@@ -108,6 +108,8 @@ def _refuse_indirect(script: Script, launch: Launch) -> None:
         raise EditRefusedError(
             f"the launch stands in the function {called}; move it to the top level", line=launch.line
         )
+    if any(word.text == "xargs" for word in launch.words[: -len(launch.argv)]):
+        raise EditRefusedError("xargs adds words that only a run can tell; write them out", line=launch.line)
     for rival in launch.rivals:
         if not rival.another:
             raise EditRefusedError(

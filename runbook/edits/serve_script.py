@@ -73,10 +73,10 @@ class ScriptEnvironment(NamedTuple):
 
     values: Mapping[str, str | None]
     assignments: tuple[Assignment, ...]
-    launch_line: int | None
-    launch: tuple[str | None, ...] | None
-    sources: tuple[str, ...]
-    unreadable: Mapping[str, str]
+    launch_line: int | None = None
+    launch: tuple[str | None, ...] | None = None
+    sources: tuple[str, ...] = ()
+    unreadable: Mapping[str, str] = NOTHING
     sourced: tuple[Sourced, ...] = ()
     returns: tuple[Return, ...] = ()
 

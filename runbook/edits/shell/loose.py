@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Texts = dict[str, list[str]]
 _VARIABLES = re.compile(r"[^$`{]*(?:\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})[^$`{]*)+")
 _NAME = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_UNKNOWN = "$("
 _RUNS = re.compile(r"\$\(|`|\$\{?[@*]")
 _LEADING = re.compile(r"""[\s"'(]*(?:\$\{\w+:?[-+=])?["']?--?[A-Za-z]""")
 _FURTHER = re.compile(r"""[\s"']--?[A-Za-z]""")
@@ -38,23 +39,28 @@ def find(words: Sequence[Word], texts: Mapping[str, Sequence[str]]) -> tuple[int
 
 
 def texts(script: Script) -> Texts:
-    """What a script assigns to each variable, wherever it does, as written."""
+    """What a script assigns to each variable, wherever it does, as written; what only a run can tell as a command."""
     found: Texts = {}
     for statement in script.statements:
         for site in statement.sites:
-            written = script.text(site.token).partition("=")[2]
-            found.setdefault(site.name, []).append(written)
+            _, equals, written = script.text(site.token).partition("=")
+            if equals and site.where != "a nameref":
+                found.setdefault(site.name, []).append(written)
+            elif site.act in ("touch", "local"):
+                found.setdefault(site.name, []).append(_UNKNOWN)
     return found
 
 
 def _is_loose(word: Word, texts: Mapping[str, Sequence[str]], *, given: bool) -> bool:
     if word.text is not None or options.name_of(word) or _COMMENT.fullmatch(word.raw):
         return False
-    if options.splits(word):
+    if options.splits(word) or word.raw.lstrip("\"'").startswith("-"):
         return True
+    names = _NAME.findall(word.raw)
     if word.raw.startswith(('"', '$"')) and word.raw.endswith('"'):
-        return not given and bool(_WRITTEN.search(word.raw))
-    assigned = [text for name in _NAME.findall(word.raw) for text in texts.get(name, ("$(",))]
+        leads = any(_leads(text) for name in names for text in texts.get(name, ()))
+        return not given and (leads or bool(_WRITTEN.search(word.raw)))
+    assigned = [text for name in names for text in texts.get(name, (_UNKNOWN,))]
     if given:
         return _leads(word.raw) or any(_leads(text) for text in assigned)
     known = _VARIABLES.fullmatch(word.raw) and not any(_RUNS.search(text) for text in assigned)

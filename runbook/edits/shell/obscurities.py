@@ -101,6 +101,8 @@ def _of_command(command: Command, posix: bool) -> Iterator[Obscurity]:
         yield from _of_switch(command, line)
     if texts[0] == "shopt" and "-u" not in texts:
         yield from (Obscurity(line, _SHOPT[text]) for text in texts if text in _SHOPT)
+    if texts[0] == "enable" and "-n" in texts:
+        yield Obscurity(line, "enable -n takes builtins away, so that their names mean others; take it out")
     if texts[0] == "alias" and posix:
         yield Obscurity(
             line, "sh expands this alias, so that its words may mean others; write a function instead"

@@ -61,6 +61,7 @@ class Declaring(NamedTuple):
     exports: bool = False
     unexports: bool = False
     functions: bool = False
+    arrays: bool = False
     transforms: bool = False
     readonly: bool = False
 
@@ -112,6 +113,7 @@ def declaring(variant: str, flags: Sequence[str]) -> Declaring:
         exports=(export and "n" not in on) or (not export and "x" in on),
         unexports=(export and "n" in on) or (not export and "x" in off),
         functions=any(letter in on for letter in ("fF" if variant in ("export", "readonly") else "fFp")),
+        arrays=not export and any(letter in on for letter in "aA"),
         transforms=not export and any(letter in on for letter in "aAilucn"),
         readonly=variant == "readonly" or (not export and "r" in on),
     )
@@ -163,9 +165,12 @@ def _referred(source: bytes, argument: Node) -> tuple[Site, ...]:
 
 
 def _mentioned(argument: Node, where: str, options: Declaring) -> Site:
-    """`export K` without a value: it gives or takes the attribute, or, like `declare K`, changes nothing."""
+    """`export K` without a value: it gives or takes the attribute, or, like `declare K`, changes nothing.
+
+    `declare -a K` makes an array of it, which is never exported.
+    """
     name, token = argument["Name"], span(argument)
-    act: Act = "unexport" if options.unexports else "export"
+    act: Act = "unexport" if options.unexports else "touch" if options.arrays else "export"
     return Site(
         name["Value"],
         act,
