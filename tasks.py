@@ -34,7 +34,7 @@ HELP = {
     "force": "go back although files were edited by hand; saves them as a release first",
     "unit": "a role (decode) or a unit's name (repeat for several)",
     "verbose": "every line of progress and every call of the helper (-v for short)",
-    "id": "a record's id, or its beginning",
+    "id": "a record's id, or its beginning (behind audit.show and report it may stand without --id)",
     "fetch": "first copy the named hosts' new records here",
     "outcome": "pass, fail, error or inconclusive (repeat)",
     "since": "2h, 3d, or a moment as 2026-11-30T07:40",
@@ -439,7 +439,6 @@ def test(c: Context, all: bool = False, args: str = "") -> None:
     room="auditing",
     help={
         "host": "a host's records only (repeat)",
-        "id": "a record's id, or its beginning; may stand without --id right behind `report`",
         "open": "open the page in a browser",
         "format": "html (default) or markdown",
         "output": "where to write it; default: .runbook/reports/, and stdout for Markdown",

@@ -6,7 +6,7 @@ import datetime
 from typing import TYPE_CHECKING, Any
 
 from runbook.stages import inflight
-from runbook.text import columns, one_line
+from runbook.text import columns, folded, one_line
 from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -120,10 +120,10 @@ def releases(rows: Sequence[Mapping[str, Any]], width: int | None = None) -> lis
     table = aligned([RELEASE_HEAD, *(_release_cells(row) for row in rows)])
     if width is None or max(map(columns, table)) <= width:
         return table
-    return [line for row in rows for line in _release_stacked(row)]
+    return [line for row in rows for line in _release_stacked(row, width)]
 
 
-RELEASE_HEAD = ("", "release", "verdict", "age", "corrupt", "tok/s", "parent")
+RELEASE_HEAD = ("", "release", "verdict", "age", "corrupt", "concurrency:tok/s", "parent")
 
 
 def _release_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -131,10 +131,11 @@ def _release_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (mark, row["id"], row["verdict"], row["age"], _corrupt(row), _rates(row), row["parent"] or "-")
 
 
-def _release_stacked(row: Mapping[str, Any]) -> list[str]:
+def _release_stacked(row: Mapping[str, Any], width: int) -> list[str]:
     mark, name, verdict, age, corrupt, rates, _ = _release_cells(row)
-    more = "  ".join(part for part in (corrupt, rates) if part != "-")
-    return [f"{mark} {name}  {verdict}  {age}", *([f"    {one_line(more)}"] if more else [])]
+    told = ((corrupt, corrupt), (rates, f"tok/s by concurrency {rates}"))
+    more = [line for cell, text in told if cell != "-" for line in folded(f"    {text}", width)]
+    return [f"{mark} {name}  {verdict}  {age}", *more]
 
 
 def _corrupt(row: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING
 
+from runbook import audit, shipped
 from runbook.audit import signing
 from runbook.audit.chain import Head, beyond, first_defect, is_sound
 from runbook.audit.mirroring import set_aside
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from runbook.audit.mirroring import Mirrored
     from runbook.audit.record import Record
+    from runbook.auditing.asked import Asked
 
 _WARNING = {"severity": "warn"}
 
@@ -34,6 +36,17 @@ def chain(content: bytes) -> Finding:
     last = records[-1]
     text = f"each of {len(records)} is the one that was written; the last is #{last.seq} {last.hash[:12]}"
     return Finding(check, Outcome.PASS, text, {"records": len(records), "hash": last.hash})
+
+
+def damaged(asked: Asked, records: Sequence[Record]) -> list[str]:
+    """A warning for each copy here that these records stand in and that is not as it was written; what is shown may be false."""
+    copies = sorted({audit.mirror_of(asked.mirrors, record) for record in records})
+    found = [(copy, first_defect(copy.read_bytes())) for copy in copies]
+    return [
+        f"!! {defect} in {copy}: what is shown of it may be false (`{shipped.command()} audit.verify`)"
+        for copy, defect in found
+        if defect is not None
+    ]
 
 
 def journal(content: bytes, heads: Sequence[Head], silent: str, *, copied: Head | None) -> Finding:
@@ -88,6 +101,10 @@ def aside(content: bytes, path: Path) -> Iterator[Finding]:
 
 def signatures(content: bytes, allowed: Path | None, *, required: bool) -> Iterator[Finding]:
     """Every signature is right, and says whose it is; with `required` every record has one."""
+    if allowed is not None and (lines := signing.nameless(allowed.read_bytes())):
+        listed = ", ".join(map(str, lines[:5])) + (" …" if len(lines) > 5 else "")
+        text = f"{allowed}: no key is named in line {listed} (see ssh-keygen(1), ALLOWED SIGNERS)"
+        yield Finding("audit.signers", Outcome.PASS, text, {**_WARNING, "lines": lines})
     records = records_of(content)
     signed = [record for record in records if "signature" in record.document]
     if required and len(signed) < len(records):

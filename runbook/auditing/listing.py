@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
-from runbook import app, audit, inventory
+from runbook import app, audit, inventory, screens
+from runbook.auditing.checks import damaged
 from runbook.auditing.fetching import fetch_asked
 from runbook.errors import UnknownHostError
-from runbook.text import one_line
+from runbook.text import columns, folded, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runbook.audit import Record
     from runbook.auditing.asked import Asked
+    from runbook.view import View
 
 SCHEMA = 1
 _COLUMNS = ("started", "host", "action", "outcome", "id", "operator", "release", "reason")
@@ -30,11 +33,18 @@ def run(asked: Asked) -> int:
         rows = [row(record) for record in records]
         print(json.dumps({"schema": SCHEMA, "action": "audit.list", "records": rows}))  # noqa: T201
     view = app.view_of(asked.request)
-    for line in table([row(record) for record in records]):
+    for line in table([row(record) for record in records], _width(view)):
+        view.say(line)
+    for line in damaged(asked, records):
         view.say(line)
     if not records:
         view.say("no audit record here matches; audit.verify --host NAME copies a host's")
     return 0
+
+
+def _width(view: View) -> int | None:
+    """The columns there are on a terminal; None elsewhere, where lines may be as long as they get."""
+    return shutil.get_terminal_size().columns if view.terminal else None
 
 
 def _require_known(asked: Asked) -> None:
@@ -73,16 +83,24 @@ def who(record: Record) -> str:
     return str(name or "?")
 
 
-def table(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The rows in columns as wide as they need to be, under their names; no lines for no rows."""
+def table(rows: Sequence[dict[str, Any]], width: int | None = None) -> list[str]:
+    """The rows in columns under their names; stacked where that is wider than a terminal of `width` columns."""
     if not rows:
         return []
-    cells = [list(_COLUMNS), *([_cell(row, column) for column in _COLUMNS] for row in rows)]
-    widths = [max(len(line[at]) for line in cells) for at in range(len(_COLUMNS))]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in cells
-    ]
+    cells = [tuple(_cell(row, column) for column in _COLUMNS) for row in rows]
+    lines = screens.aligned([_COLUMNS, *cells])
+    if width is None or max(map(columns, lines)) <= width:
+        return lines
+    return [line for cell in cells for line in _stacked(cell, width)]
+
+
+def _stacked(cells: Sequence[str], width: int) -> list[str]:
+    """One row on lines of its own, so that no id is torn in two."""
+    named = dict(zip(_COLUMNS, cells, strict=True))
+    first = "  ".join(named[name] for name in ("started", "host", "action", "outcome"))
+    rest = [f"{name} {named[name]}" for name in ("release", "reason") if named[name] != "-"]
+    below = "; ".join([f"{named['id']} by {named['operator']}", *rest])
+    return [*folded(first, width), *folded(f"    {below}", width)]
 
 
 def _cell(row: dict[str, Any], column: str) -> str:

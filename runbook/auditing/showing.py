@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runbook import app, audit
 from runbook.audit import prose
+from runbook.auditing.checks import damaged
 from runbook.auditing.fetching import fetch_asked
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ def run(asked: Asked) -> int:
     if asked.request.json:
         print(json.dumps(record.document))  # noqa: T201
     view = app.view_of(asked.request)
+    for line in damaged(asked, [record]):
+        view.say(line)
     for line in prose.lines(record):
         view.say(line)
     return 0

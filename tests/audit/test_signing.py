@@ -83,6 +83,13 @@ def test_a_record_hashed_anew_by_root_keeps_no_right_signature(key: Path, allowe
     assert "incorrect signature" in check(forged, allowed).problem
 
 
+def test_a_line_that_names_no_key_is_known_by_its_number(allowed: Path) -> None:
+    assert signing.nameless(allowed.read_bytes()) == []
+    with_options = b'ann,bob cert-authority,namespaces="runbook-audit x" ssh-rsa AAAAB3Nza ann@desk\n'
+    assert signing.nameless(b"# ours\n\n" + with_options + b"sk sk-ssh-ed25519@openssh.com AAAAGnNr") == []
+    assert signing.nameless(b"# ours\n\xff\x00\nssh-ed25519 AAAAC3Nz\n\nann ssh-ed25519\n") == [2, 3, 5]
+
+
 def test_a_key_that_nobody_allowed_is_named_as_such(tmp_path: Path, key: Path) -> None:
     other = allow(tmp_path / "others", keygen(tmp_path / "other"), "bob@example.net")
     assert "does not name" in check(signed(key), other).problem

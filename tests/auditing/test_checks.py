@@ -134,3 +134,13 @@ def test_a_note_of_a_lost_record_names_it(tmp_path: Path) -> None:
     (found,) = checks.aside(chain_of([record(8)]), path_of(tmp_path, "gpu1"))
     assert "record #1 20261130T035111-14c6 was seen here" in found.message
     assert found.evidence == {"records": 3}
+
+
+def test_a_line_of_allowed_signers_that_names_no_key_is_warned_of_signed_or_not(tmp_path: Path) -> None:
+    garbage = tmp_path / "allowed_signers"
+    garbage.write_text("# ours\nann gives her key later\n")
+    (found,) = checks.signatures(three(), garbage, required=False)
+    assert (found.check, found.outcome, found.evidence["severity"]) == ("audit.signers", PASS, "warn")
+    assert "no key is named in line 2" in found.message
+    garbage.write_text("ann ssh-ed25519 AAAAC3NzaC1lZDI1NTE5\n")
+    assert list(checks.signatures(three(), garbage, required=False)) == []

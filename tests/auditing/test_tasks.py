@@ -17,6 +17,7 @@ from runbook.audit import directory, path_of
 from runbook.audit.appending import append
 from runbook.audit.mirroring import mirror
 from runbook.audit.signing import Signer
+from runbook.auditing import listing
 from runbook.program import RunbookProgram
 from runbook.work import utc_now
 from tests import jsonschemas
@@ -55,6 +56,32 @@ def test_a_list_has_a_line_a_rollout(project: Path, capsys: pytest.CaptureFixtur
     assert len(lines) == 4
     assert lines[-1].split()[:5] == ["2026-11-30", "09:00:00", "gpu2", "verify", "fail"]
     assert "\x1b" not in lines[-1]
+
+
+def test_a_list_tears_no_id_in_two_on_a_narrow_terminal() -> None:
+    row = {"started": "2026-11-30T09:00:00.000+00:00", "host": "gpu2", "action": "verify", "outcome": "pass",
+           "release": "20261130T080000-bbbb", "rolled_back_to": None, "id": FAILED["id"], "operator": "bob@desk",
+           "reason": "to see whether it holds"}  # fmt: skip
+    assert listing.table([row], 60) == [
+        "2026-11-30 09:00:00  gpu2  verify  pass",
+        "    20261130T090000-aaaa by bob@desk; release",
+        "      20261130T080000-bbbb; reason to see whether it holds",
+    ]
+    assert len(listing.table([row], 200)) == 2
+
+
+@pytest.mark.parametrize("action", ["audit.list", "audit.show"])
+def test_a_damaged_copy_is_shown_with_a_warning(
+    project: Path, capsys: pytest.CaptureFixture[str], action: str
+) -> None:
+    assert run(project, action, host=["gpu2"]) == 0
+    assert "!!" not in capsys.readouterr().out
+    copy = path_of(project, "gpu2")
+    copy.write_bytes(copy.read_bytes().replace(b'"outcome":"fail"', b'"outcome":"pass"'))
+    assert run(project, action, host=["gpu2"]) == 0
+    warning = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("!! "))
+    assert "record #1" in warning
+    assert f"{copy}: what is shown of it may be false" in warning
 
 
 @pytest.mark.parametrize(
