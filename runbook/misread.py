@@ -9,27 +9,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from invoke.parser.context import ParserContext
-
 _WORD = re.compile(r"No idea what '(.+)' is!", re.DOTALL)  # Invoke's own words for it
 
 
-def hint(said: str, context: ParserContext | None, tasks: Collection[str]) -> str:
+def hint(said: str, task: str | None, options: Collection[str], tasks: Collection[str]) -> str:
     """What to write instead of the word that Invoke does not know, as a sentence; empty where nothing comes to mind.
 
-    `said` is Invoke's message, `context` the task it was reading the options of.
+    `said` is Invoke's message, `task` the one whose `options` it was reading, None before the first.
     """
     found = _WORD.match(said)
     if not found:
         return ""
-    word, task = found[1], context.name if context else None
+    word = found[1]
     if task is None:
         return _meant(_tasks_like(word, tasks))
     if word.startswith("-"):
-        return _meant(difflib.get_close_matches(word, list(context.flags) if context else [], n=2))
-    if word in tasks:
-        return ""
-    return f"a host is named by --host {word}" if context and "--host" in context.flags else ""
+        return _meant(difflib.get_close_matches(word, options, n=2))
+    return f"a host is named by --host {word}" if "--host" in options else ""
 
 
 def _tasks_like(word: str, tasks: Collection[str]) -> Iterable[str]:

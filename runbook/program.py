@@ -7,6 +7,7 @@ import errno
 import gc
 import importlib.util
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,19 +39,19 @@ class RunbookProgram(Program):
         try:
             yield
         except (ParseError, ValueError, YAMLError) as error:
-            said = str(error).replace(
-                "invalid literal for int() with base 10:", "a whole number is wanted, found"
-            )
+            said = _in_our_words(str(error))
             raise self._refusal(self._explained(said, error)) from error
 
     def _explained(self, said: str, error: Exception) -> str:
         """With what the command line was probably meant to be, or where that can be read."""
         from runbook import misread
 
-        context, command = getattr(error, "context", None), shipped.command()
+        context = error.context if isinstance(error, ParseError) else None
         tasks = self.collection.task_names if hasattr(self, "collection") else {}
-        if meant := misread.hint(said, context, tasks):
+        task, options = (context.name, list(context.flags)) if context else (None, [])
+        if meant := misread.hint(said, task, options, tasks):
             return f"{said.rstrip('!')}; {meant}"
+        command = shipped.command()
         return f"{said} (see `{command} --list`, `{command} TASK --help`)"
 
     def _refusal(self, why: str) -> Exit:
@@ -144,6 +145,14 @@ def own_tasks() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def _in_our_words(said: str) -> str:
+    """Two of Invoke's messages that show its insides."""
+    said = re.sub(
+        r"^Flag <Argument: ([\w-]+).*> needed value.*", r"--\1 needs a value and was given none", said
+    )
+    return said.replace("invalid literal for int() with base 10:", "a whole number is wanted, found")
 
 
 def spelled_out(words: Sequence[str]) -> list[str]:

@@ -36,6 +36,7 @@ def shell(line: str, **environ: str) -> subprocess.CompletedProcess[str]:
         ("invoke depoly", "No idea what 'depoly' is; did you mean deploy?"),
         ("invoke adopt", "did you mean hosts.adopt?"),
         ("invoke deploy --hots gpu1", "did you mean --host?"),
+        ("invoke audit.show --id", "--id needs a value"),
         ("invoke status gpu1", "a host is named by --host gpu1"),
         ("invoke --help nosuch", "No idea what 'nosuch' is"),
         ("invoke --list nosuch", "'nosuch' not found"),
