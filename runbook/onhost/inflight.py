@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from runbook.onhost import origin
 from runbook.onhost import state as directory
 from runbook.onhost.calls import writing
 
@@ -24,9 +25,9 @@ def path_of(state: str) -> str:
 
 
 def read(state: str) -> dict[str, Any] | None:
-    """The rollout under way or interrupted; None: none."""
+    """The rollout under way or interrupted; None: none, or another machine's."""
     found = directory.read_json(path_of(state))
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and not origin.elsewhere(found) else None
 
 
 def steps_of(doc: Mapping[str, Any] | None) -> list[dict[str, Any]]:
@@ -54,7 +55,8 @@ def inflight(session: Session, state: str, doc: Mapping[str, Any] | None) -> dic
     before = read(state)
     # A rollout that turns back goes on in the same book.
     same = before is not None and before.get("rollout") == doc.get("rollout")
-    directory.write_json(path, {**doc, "steps": steps_of(before) if same else []})
+    steps = steps_of(before) if same else []
+    directory.write_json(path, {**doc, "steps": steps, origin.KEY: origin.here()})
     return {}
 
 

@@ -8,7 +8,7 @@ import re
 import time
 
 from runbook.onhost import files as reading_files
-from runbook.onhost import lock, objects, room
+from runbook.onhost import lock, objects, origin, room
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, reading, writing
 
@@ -26,7 +26,8 @@ _PASSING = (".new", ".gone")  # a release being made, being removed
 def summary(state: str) -> dict[str, Any]:
     """Current release, manifests in order of creation, the rollout in flight, the lock's holder; empty without a state.
 
-    `damaged` names what lies among the releases and is none: a copy under another name, a manifest cut short.
+    `damaged` names what lies among the releases and is none: a copy under another name, a manifest cut short, a release
+    that another machine made.
     """
     if not directory.exists(state):
         return {"current": None, "releases": [], "damaged": [], "inflight": None, "lock": None}
@@ -35,7 +36,7 @@ def summary(state: str) -> dict[str, Any]:
         "current": current(state),
         "releases": known,
         "damaged": _damaged(state, known),
-        "inflight": left if isinstance(left, dict) else None,
+        "inflight": left if isinstance(left, dict) and not origin.elsewhere(left) else None,
         "lock": lock.holder(state),
     }
 
@@ -53,7 +54,13 @@ def manifests(state: str) -> list[dict[str, Any]]:
 
 
 def _damaged(state: str, known: list[dict[str, Any]]) -> list[str]:
-    return sorted(_names(state) - {one["id"] for one in known})
+    return sorted(f"{name}{_whose(state, name)}" for name in _names(state) - {one["id"] for one in known})
+
+
+def _whose(state: str, release: str) -> str:
+    found = directory.read_json(os.path.join(_path(state, release), "manifest.json"))
+    other = origin.elsewhere(found) if isinstance(found, dict) else ""
+    return f" (made on {other})" if other else ""
 
 
 def _names(state: str) -> set[str]:
@@ -64,10 +71,11 @@ def _names(state: str) -> set[str]:
 
 
 def _manifest(state: str, release: str) -> Optional[dict[str, Any]]:
-    """A release's manifest; None where it is damaged or another release's: a copy by hand is not a release more."""
+    """A release's manifest; None where it is damaged, another release's (a copy by hand is not a release more) or another
+    machine's."""
     found = directory.read_json(os.path.join(_path(state, release), "manifest.json"))
     whole = isinstance(found, dict) and found.get("id") == release and _is_whole(found)
-    return found if whole else None
+    return found if whole and not origin.elsewhere(found) else None
 
 
 def _is_whole(manifest: Mapping[str, Any]) -> bool:
@@ -94,7 +102,9 @@ def home(state: str, release: str) -> str:
         raise Refusal("missing", f"no release {release} in {state}", {"id": release})
     if _manifest(state, release) is None:
         raise Refusal(
-            "missing", f"release {release} in {state} is damaged: its manifest is none", {"id": release}
+            "missing",
+            f"release {release}{_whose(state, release)} in {state} is damaged: its manifest is none of this machine's",
+            {"id": release},
         )
     return path
 
@@ -135,17 +145,18 @@ def _saved(state: str, release: str, record: Mapping[str, Any]) -> dict[str, str
     if record["sha256"] is None:
         return None
     try:
-        content = objects.read(_kept_at(state, release, record), record["sha256"])
+        content = objects.read(kept_at(state, release, record), record["sha256"])
     except Refusal as refusal:
         message = f"release {release} cannot give {record['path']} back: {refusal.message}"
         raise Refusal(refusal.kind, message, {**refusal.data, "id": release}) from None
     return {"b64": base64.b64encode(content).decode("ascii")}
 
 
-def _kept_at(state: str, release: str, record: Mapping[str, Any]) -> str:
+def kept_at(state: str, release: str, record: Mapping[str, Any]) -> str:
     """Where a saved file's bytes are: releases from before there were objects hold copies of their own."""
+    shared = objects.path_of(state, record["sha256"])
     copy = os.path.join(_path(state, release), "files") + record["path"]
-    return copy if os.path.lexists(copy) else objects.path_of(state, record["sha256"])
+    return copy if os.path.lexists(copy) and not os.path.lexists(shared) else shared
 
 
 @writing
@@ -161,7 +172,7 @@ def release_save(
     _require_readable(looks)
     room.require((path, len(look["b64"] or "")) for look in looks.values())
     objects.keep(state, {base64.b64decode(look["b64"]) for look in looks.values() if look["exists"]})
-    _lay(path, {**manifest, "id": release}, looks)
+    _lay(path, {**manifest, "id": release, origin.KEY: origin.here()}, looks)
     return {"id": release}
 
 
@@ -210,7 +221,7 @@ def record(path: str, look: Mapping[str, Any]) -> dict[str, Any]:
 @writing
 def release_update(session: Session, state: str, id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     path = os.path.join(home(state, id), "manifest.json")
-    kept = {"id", "files"} & fields.keys()
+    kept = {"id", "files", origin.KEY} & fields.keys()
     if kept:
         raise Refusal("invalid", f"{', '.join(sorted(kept))} of a release never change", {"id": id})
     directory.write_json(path, {**directory.read_json(path), **fields})
