@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +53,7 @@ def up(
         pid = start_daemon(lab)
         for line in settle(lab):
             say(line)
-        return replace(lab, pid=pid)
+        return lab._replace(pid=pid)
 
 
 def down(root: Path) -> bool:
@@ -70,7 +69,7 @@ def status(root: Path) -> LabState | None:
     """The running lab; None where none was laid or its daemon does not run."""
     lab = state.load(root.absolute())
     daemon = recorded(root.absolute())
-    return replace(lab, pid=daemon.pid) if lab and daemon and alive(daemon) else None
+    return lab._replace(pid=daemon.pid) if lab and daemon and alive(daemon) else None
 
 
 @contextlib.contextmanager
@@ -131,7 +130,7 @@ def _settled(lab: LabState, *, whole: bool) -> LabState:
     """An earlier lab's state for this life: ports and interpreter are in its scripts, and change with those alone."""
     if not whole:
         ports = state.choose_ports(lab.ports, lab.ports)
-        return replace(lab, ports=ports, python=sys.executable, ssh_port=_ssh_port(lab))
+        return lab._replace(ports=ports, python=sys.executable, ssh_port=_ssh_port(lab))
     if not Path(lab.python).exists():
         raise LabError(f"the lab was laid with {lab.python}, which is gone; lay it anew with lab.up --reset")
     taken = [f"{port} ({role})" for role, port in lab.ports.items() if not state.is_free(port)]
@@ -140,7 +139,7 @@ def _settled(lab: LabState, *, whole: bool) -> LabState:
             f"the lab's ports are taken by another program: {', '.join(taken)}; "
             "stop it, or lay the lab anew on other ports with lab.up --reset"
         )
-    return replace(lab, ssh_port=_ssh_port(lab))
+    return lab._replace(ssh_port=_ssh_port(lab))
 
 
 def _ssh_port(lab: LabState) -> int:

@@ -7,9 +7,8 @@ import os
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,16 +16,14 @@ if TYPE_CHECKING:
 _PROC = Path("/proc")
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """A process. `started` tells it from a later one of the same pid, also across a reboot."""
 
     pid: int
     started: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One line of the process table."""
 
     pid: int

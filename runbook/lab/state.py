@@ -8,9 +8,8 @@ import pwd
 import random
 import socket
 import sys
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,8 +21,7 @@ USUAL = {"prefill": 30000, "decode": 30002, "router": 30001}
 _RANGE = range(20000, 30000)
 
 
-@dataclass(frozen=True, slots=True)
-class LabState:
+class LabState(NamedTuple):
     """A lab that was laid. `pid` is its daemon's, 0 while it is down.
 
     `ports` maps prefill, decode and router to loopback ports; bootstrap and prometheus are nobody's business but theirs.
@@ -47,8 +45,7 @@ class LabState:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(NamedTuple):
     """Where things are below the lab's root."""
 
     root: Path
@@ -154,7 +151,7 @@ def is_free(port: int) -> bool:
 
 def save(state: LabState) -> None:
     """Keep the state, atomically."""
-    document = {"schema": 1, **asdict(state), "root": str(state.root)}
+    document = {"schema": 1, **state._asdict(), "root": str(state.root)}
     del document["pid"]
     fresh = Paths(state.root).state.with_suffix(".new")
     fresh.write_text(json.dumps(document, indent=2) + "\n")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ def test_units_run_the_scripts_in_start_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["with blank", "it's", "100%", 'quo"te', "ünï", "$HOME"])
 def test_a_root_of_any_name_ends_up_in_units_and_scripts_unharmed(tmp_path: Path, name: str) -> None:
     root = tmp_path / name
-    lab = replace(lab_at(root), python=f"{root}/bin/python")
+    lab = lab_at(root)._replace(python=f"{root}/bin/python")
     layout.lay(lab)
     unit = load_unit(root / "units", "sglang-dsv4-decode.service")
     assert command_of(unit, {}) == (f"{root}/host/root/serve_dsv4_decode.sh",)

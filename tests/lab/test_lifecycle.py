@@ -9,7 +9,6 @@ import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -169,7 +168,7 @@ def test_a_daemon_that_is_stuck_is_replaced(small_lab: LabState, monkeypatch: py
 
 
 def test_a_lab_laid_with_an_interpreter_that_is_gone_says_so(small_lab: LabState) -> None:
-    state.save(replace(small_lab, python="/nonexistent/python"))
+    state.save(small_lab._replace(python="/nonexistent/python"))
     with pytest.raises(LabError, match=r"laid with /nonexistent/python, which is gone; .*lab.up --reset"):
         embedded.up(small_lab.root, say=print)
 

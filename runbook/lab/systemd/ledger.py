@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.lab.processes import Identity, carrying, end, family, table
 
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """An activation's shim and main process, which lead a session each, and the id every process of it inherits."""
 
     unit: str
