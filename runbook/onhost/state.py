@@ -48,9 +48,8 @@ def make_private(path: str) -> None:
 
 
 def check(state: str) -> None:
-    """Refusal unless the directory is a real one, ours, and writable by nobody else."""
-    found = os.lstat(state)
-    problem = _problem(found)
+    """Refusal unless the directory is a real one, ours, and writable by nobody else, nor to be replaced by everybody."""
+    problem = _problem(os.lstat(state)) or _replaceable(os.path.realpath(os.path.dirname(state)))
     if problem:
         raise Refusal(
             "invalid",
@@ -69,6 +68,14 @@ def _problem(found: os.stat_result) -> str | None:
     if found.st_mode & 0o022:
         return f"is writable by others (mode {stat.S_IMODE(found.st_mode):04o})"
     return None
+
+
+def _replaceable(above: str) -> str | None:
+    """Who may write a directory above may rename ours away; a sticky one, such as /tmp, forbids it."""
+    mode = os.stat(above).st_mode
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        return f"stands below {above}, which everybody can write"
+    return None if os.path.dirname(above) == above else _replaceable(os.path.dirname(above))
 
 
 def absolute(path: str) -> str:

@@ -52,6 +52,17 @@ def test_one_of_another_user_is_refused(tmp_path: Path) -> None:
     assert "belongs to uid 12345" in refused(tmp_path / "svc")
 
 
+@pytest.mark.parametrize("between", ["", "run/"])
+def test_one_that_everybody_could_replace_is_refused(tmp_path: Path, between: str) -> None:
+    place = tmp_path / "open" / between / "svc"
+    place.mkdir(parents=True, mode=0o700)
+    place.chmod(0o700)
+    (tmp_path / "open").chmod(0o777)
+    assert f"stands below {tmp_path}/open, which everybody can write" in refused(place)
+    (tmp_path / "open").chmod(0o1777)
+    assert state.ensure(str(place)) == str(place)
+
+
 @pytest.mark.parametrize("path", ["svc", "/tmp/../etc", "/a/./b", "~/svc", "/a\0b"])
 def test_only_a_plain_absolute_path_is_taken(path: str) -> None:
     with pytest.raises(Refusal):
