@@ -89,14 +89,16 @@ def _inner(path: str, sourced: Sourced, around: _Around) -> Flat | str | None:
         return None if missing else f"{around.files.why_not(sourced.path)} (sourced by {path}:{sourced.line})"
     text = around.files.text(content)
     try:
-        found = serve_script.read(text)
-        content, found = _until_return(content, found)
+        whole = serve_script.read(text)
+        content, found = _until_return(content, whole)
     except EditRefusedError as refused:
         return f"{sourced.path}: {refused} (sourced by {path}:{sourced.line})"
     if around.depth >= _DEPTH or not (around.followed.search(text) or found.sourced):
         return None
     inner = _flat(sourced.path, content, found, around.inside(sourced))
     hidden = found.unreadable.get("*")
+    if hidden and "*" not in whole.unreadable:
+        hidden = f"{_returning(content, whole)}, before `set` or its like"
     return inner._replace(unread=(f"{sourced.path}: {hidden}", *inner.unread)) if hidden else inner
 
 
@@ -112,7 +114,9 @@ def _until_return(content: bytes, read: ScriptEnvironment) -> tuple[bytes, Scrip
     try:
         return text, serve_script.read(text.decode("utf-8", "surrogateescape"))
     except EditRefusedError as refused:
-        line = content.count(b"\n", 0, first.end) + 1
-        raise EditRefusedError(
-            "only a run can tell whether it returns within braces here", line=line
-        ) from refused
+        raise EditRefusedError(f"{_returning(content, read)}, within braces") from refused
+
+
+def _returning(content: bytes, read: ScriptEnvironment) -> str:
+    line = content.count(b"\n", 0, read.returns[0].end) + 1
+    return f"line {line}: only a run can tell whether it returns here"

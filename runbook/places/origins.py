@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runbook.edits import serve_script
+from runbook import edits
 from runbook.edits.shell.words import quote
 from runbook.errors import EditRefusedError
 from runbook.places import arguments, names, systemd
@@ -85,6 +85,8 @@ def _through_script(
 ) -> Origins:
     from_systemd, unread, fed_by = before
     own = read_script(path, content)
+    if edits.script_kind(path) != edits.SHELL:
+        return _laid_over(path, content, own, before)
     whole = (
         flat(path, content, own, files, followed) if own.sourced else Flat(content, _origins(path, content))
     )
@@ -101,6 +103,23 @@ def _through_script(
     )
 
 
+def _laid_over(
+    path: str,
+    content: bytes,
+    own: ScriptEnvironment,
+    before: tuple[list[Place], tuple[str, ...], tuple[str, ...]],
+) -> Origins:
+    """A launch file that no shell reads: it sources nothing, and what it sets lies on top of what systemd gives."""
+    from_systemd, unread, fed_by = before
+    return Origins(
+        places=_by_name([*from_systemd, *_script_places(own, _origins(path, content))]),
+        values={place.name: place.value for place in from_systemd} | dict(own.values),
+        unreadable=own.unreadable,
+        unread=(*unread, *_hidden(path, own)),
+        fed_by=(*fed_by, path),
+    )
+
+
 def _hidden(path: str, own: ScriptEnvironment) -> tuple[str, ...]:
     """What may set any name, such as an eval."""
     return (f"{path}: {own.unreadable[ANY]}",) if ANY in own.unreadable else ()
@@ -109,7 +128,10 @@ def _hidden(path: str, own: ScriptEnvironment) -> tuple[str, ...]:
 def read_script(path: str, content: bytes) -> ScriptEnvironment:
     """What a serve script gives its launch by itself; raises EditRefusedError naming the file."""
     try:
-        return serve_script.read(content.decode("utf-8", "surrogateescape"))
+        found: ScriptEnvironment = edits.named(edits.script_kind(path)).read(
+            content.decode("utf-8", "surrogateescape")
+        )
+        return found
     except EditRefusedError as refused:
         raise refused.at(path) from refused
 

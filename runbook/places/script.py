@@ -57,8 +57,9 @@ def _edited(host: Host, path: str, content: bytes, given: Mapping[str, frozenset
     flags = tuple(flag for flag in flags if not _kept_elsewhere(flag, roles, given))
     options = _agreed(path, (one for role in roles for one in host.unit(role).args), _words)
     try:
-        text = _with_flags(content.decode("utf-8", "surrogateescape"), flags)
-        return _with_arguments(text, options).encode("utf-8", "surrogateescape")
+        kind = edits.script_kind(path)
+        text = _with_flags(kind, content.decode("utf-8", "surrogateescape"), flags)
+        return _with_arguments(kind, text, options).encode("utf-8", "surrogateescape")
     except EditRefusedError as refused:
         raise refused.at(path) from refused
 
@@ -81,9 +82,9 @@ def _words(argument: Argument) -> str:
     return arguments.shown(argument.words)
 
 
-def _with_flags(text: str, flags: Sequence[Flag]) -> str:
+def _with_flags(kind: str, text: str, flags: Sequence[Flag]) -> str:
     return str(
-        edits.named("serve_script").edit(
+        edits.named(kind).edit(
             text,
             set={flag.name: flag.value for flag in flags if flag.value is not None},
             unset=[flag.name for flag in flags if flag.value is None],
@@ -91,9 +92,11 @@ def _with_flags(text: str, flags: Sequence[Flag]) -> str:
     )
 
 
-def _with_arguments(text: str, wanted: Sequence[Argument]) -> str:
+def _with_arguments(kind: str, text: str, wanted: Sequence[Argument]) -> str:
     if not wanted:
         return text
+    if kind != edits.SHELL:
+        raise EditRefusedError(f"launch arguments such as {wanted[0].name} are edited in shell scripts alone")
     return str(
         edits.named("launch_args").edit(
             text,
