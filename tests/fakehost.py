@@ -15,7 +15,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runbook.edits import dropin, env_file, serve_script
+from runbook import edits
+from runbook.edits import dropin, env_file
 from runbook.errors import FileChangedError, HelperError, LockedError
 from runbook.load.statistics import upper_bound
 from runbook.onhost import audit, inflight, pruning
@@ -84,6 +85,7 @@ class FakeHost:
     calls: list[str] = field(default_factory=list)
     releases: dict[str, dict[str, Any]] = field(default_factory=dict)
     stored: dict[str, dict[str, bytes | None]] = field(default_factory=dict)
+    kept: dict[str, list[str]] = field(default_factory=lambda: {"mended": [], "damaged": []})
     current: str | None = None
     inflight: Any = None
     lock: Any = None
@@ -127,7 +129,8 @@ class FakeHost:
         for path in unit.env_files:
             environ |= env_file.read(self.files[path].decode()).values
         if unit.unit.script is not None:
-            values = serve_script.read(self.files[unit.unit.script].decode()).values
+            read = edits.named(edits.script_kind(unit.unit.script)).read
+            values = read(self.files[unit.unit.script].decode()).values
             environ |= {name: value for name, value in values.items() if value is not None}
         return environ
 
@@ -242,6 +245,9 @@ class FakeHost:
     def _release_update(self, state: str, id: str, fields: dict[str, Any]) -> dict[str, Any]:
         self.releases[id] |= fields
         return {}
+
+    def _release_mend(self, state: str, id: str) -> dict[str, Any]:
+        return self.kept
 
     def _release_read(self, state: str, id: str) -> dict[str, Any]:
         files = {

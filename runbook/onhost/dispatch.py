@@ -36,6 +36,7 @@ MODULES = {
     "listening": ("listening",),
     "lock": ("lock", "lock_step", "unlock"),
     "machine": ("machine",),
+    "mending": ("release_mend",),
     "observe": ("ping", "observe"),
     "processes": ("record_start",),
     "pruning": ("release_prune",),

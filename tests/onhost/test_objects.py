@@ -124,6 +124,7 @@ def test_releases_of_before_there_were_objects_are_read_from_their_own_copies(
     ("call", "args"),
     [
         ("release_save", {"manifest": saving.MANIFEST, "files": []}),
+        ("release_mend", {"id": "r1"}),
         ("release_remove", {"id": "r1"}),
         ("release_prune", {"keep": 1}),
         ("set_current", {"id": "r1"}),

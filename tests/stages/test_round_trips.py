@@ -48,7 +48,7 @@ def test_a_deploy_writes_its_files_with_the_fourth_request_after_the_yes_and_the
         ("audit_place",),
         ("engine", "gpus"),
         adopted,
-        (*BOOK, "release_save", "set_current", "inflight_step"),
+        ("release_mend", *BOOK, "release_save", "set_current", "inflight_step"),
     ]
     fake.lock = None
     rollback(fake)
