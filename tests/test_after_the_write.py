@@ -9,10 +9,11 @@ import pytest
 
 from runbook import rollout
 from runbook.errors import FileChangedError, HelperError, LinkLostError, PreflightError, RunbookError
+from runbook.events import Note
 from runbook.model import Policy
 from runbook.options import Options
 from runbook.story import Defect
-from tests.building import TOPK
+from tests.building import DECODE, TOPK
 from tests.test_rollout import a_host, corrupt, deploy, with_a_drop_in, work_on
 
 if TYPE_CHECKING:
@@ -51,6 +52,23 @@ def assert_back(fake: FakeHost, story: Story, before: dict[str, bytes]) -> None:
     assert fake.inflight is None
     assert fake.audit[-1]["rolled_back_to"] == story.rolled_back_to
     assert fake.units["decode.service"].environ[TOPK] == "0"
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        ({"mended": [DECODE], "damaged": []}, f"was damaged and is whole again: {DECODE}"),
+        ({"mended": [], "damaged": [DECODE]}, f"a rollback to it cannot give back: {DECODE}"),
+        ({"mended": [], "damaged": []}, ""),
+    ],
+    ids=["mended", "damaged", "whole"],
+)
+def test_before_the_first_write_damage_on_the_way_back_is_told(kept: dict[str, list[str]], told: str) -> None:
+    notes: list[str] = []
+    fake = a_host(kept=kept)
+    deploy(fake, listeners=[lambda event: notes.append(event.text) if isinstance(event, Note) else None])
+    found = [note for note in notes if "damaged" in note]
+    assert [note.endswith(told) for note in found] == ([True] if told else [])
 
 
 def test_a_daemon_reload_that_fails_goes_back() -> None:

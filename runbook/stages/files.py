@@ -13,7 +13,7 @@ from runbook.stages import inflight
 from runbook.work import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from runbook.model import Change, Host, Observation, Release, UnitState
     from runbook.plan import Environment, Plan
@@ -69,9 +69,24 @@ def write(
             units=seen.units,
         )
         deeds = inflight.around(work, "write", _written(work, plan), *_saved(work, document))
-        together(work.wire, inflight.opened(work, "deploy", back_to=parent.id), *deeds)
+        kept, *_ = together(
+            work.wire,
+            asked("release_mend", state=work.host.state, id=parent.id),
+            inflight.opened(work, "deploy", back_to=parent.id),
+            *deeds,
+        )
+        _tell_of_damage(work, parent, kept)
         step.detail = f"{len(plan.changes)} files, release {document['id']}"
     return str(document["id"])
+
+
+def _tell_of_damage(work: Work, parent: Release, kept: Mapping[str, Sequence[str]]) -> None:
+    if kept["mended"]:
+        work.run.note(f"release {parent.id} was damaged and is whole again: {', '.join(kept['mended'])}")
+    if kept["damaged"]:
+        work.run.note(
+            f"release {parent.id} is damaged, a rollback to it cannot give back: {', '.join(kept['damaged'])}"
+        )
 
 
 def write_back(work: Work, plan: Plan, target: Release) -> None:
