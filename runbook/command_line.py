@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runbook import app, benchrequest, fleet, since
+from runbook import app, fleet
 from runbook.errors import UsageError
 from runbook.options import Options
 from runbook.request import Request
@@ -39,12 +39,10 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
     """The Request of a task's keyword arguments; `dry` is Invoke's own --dry. Raises UsageError."""
     if action == "validate":
         _one_target(given)
-    if action == "bench":
-        benchrequest.check(given)
     if action == "restart" and not given.get("unit"):
         raise UsageError("restart wants --unit, a role or a unit's name (repeat for several)")
-    load_options = _load_options(given, benchrequest.SIZES if action == "bench" else SIZES)
-    kept = benchrequest.targets(Path.cwd(), given)
+    sizes, kept = _bench(given) if action == "bench" else (SIZES, {})
+    load_options = _load_options(given, sizes)
     return Request(
         action=action,
         hosts=_hosts(given.get("host") or ()),
@@ -56,8 +54,8 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
             force=given.get("force", False),
             names=tuple(given.get("name") or ()),
             load_options=load_options,
-            against=kept["against"],
-            baseline=kept["baseline"],
+            against=kept.get("against"),
+            baseline=kept.get("baseline"),
             units=tuple(given.get("unit") or ()),
             lines=_lines(given.get("lines", 200)),
             since=_since(given.get("since") or ""),
@@ -75,13 +73,25 @@ def request(action: str, *, dry: bool = False, **given: Any) -> Request:
         url=given.get("url") or None,
         replay=given.get("replay") or None,
         load_options=load_options,
-        save=kept["save"],
-        output=kept["output"],
+        save=kept.get("save"),
+        output=kept.get("output"),
     )
 
 
+def _bench(given: Mapping[str, Any]) -> tuple[Sequence[str], Mapping[str, Any]]:
+    """The options of a bench that go to the load generator, and what it is compared with and kept as."""
+    from runbook import benchrequest  # only a bench pays for it
+
+    benchrequest.check(given)
+    return benchrequest.SIZES, benchrequest.targets(Path.cwd(), given)
+
+
 def _since(text: str) -> float | None:
-    return since.moment(text, datetime.datetime.now(datetime.UTC)).timestamp() if text else None
+    if not text:
+        return None
+    from runbook import since
+
+    return since.moment(text, datetime.datetime.now(datetime.UTC)).timestamp()
 
 
 def _lines(count: int) -> int:
