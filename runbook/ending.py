@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from runbook import benchlines, shipped
+from runbook.request import LAB
 from runbook.text import clean, one_line
 from runbook.verdict import Outcome
 
@@ -13,9 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+DRIFT = 5  # the exit code
+
+
 def lines(document: Mapping[str, Any]) -> list[str]:
     """The document's last lines; the first is the headline, the others are indented below it."""
-    parts = (_error, _bad, _validations, _bench, _release, _left_behind, _way_back)
+    parts = (_error, _bad, _validations, _bench, _release, _left_behind, _way_back, _look)
     return [headline(document), *(f"  {line}" for part in parts for line in part(document))]
 
 
@@ -33,7 +37,7 @@ def _error(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _bad(document: Mapping[str, Any]) -> Iterator[str]:
     for finding in document["findings"]:
-        if finding["outcome"] != Outcome.PASS.value:
+        if finding["outcome"] != Outcome.PASS.value and finding["message"] != document["error"]:
             yield f"{finding['outcome']}: {finding['check']}: {one_line(finding['message'])}"
 
 
@@ -41,14 +45,20 @@ def _validations(document: Mapping[str, Any]) -> Iterator[str]:
     """Clean runs with their bounds; of those that stand among the findings already, where their streams are."""
     for run in document["validations"]:
         if run.get("streams"):
-            yield one_line(
-                f"{run['name']}: the streams that were not clean: {run['streams']} (validate --replay)"
-            )
+            yield one_line(f"{run['name']}: the streams that were not clean: {_kept(run, document['host'])}")
         if run["outcome"] == Outcome.PASS.value and run["upper_95"] is not None:
             yield one_line(
                 f"{run['name']}: {run['corrupt']} of {run['sessions']} corrupt, "
                 f"true rate below {run['upper_95']:.2%} (95 % bound)"
             )
+
+
+def _kept(run: Mapping[str, Any], host: str) -> str:
+    """Where raw streams lie: here, where the load ran here, else on the host that it ran on."""
+    here = host == LAB or "://" in host
+    return f"{run['streams']} " + (
+        "(validate --replay)" if here else f"on {host} (copy it for validate --replay)"
+    )
 
 
 def _bench(document: Mapping[str, Any]) -> Iterator[str]:
@@ -87,6 +97,15 @@ def way_back(document: Mapping[str, Any]) -> str:
     """The very command that undoes a deploy, as a shell takes it."""
     to = ["--to", document["parent"]] if document.get("parent") else []
     return shlex.join([shipped.command(), "rollback", "--host", document["host"], *to])
+
+
+def _look(document: Mapping[str, Any]) -> Iterator[str]:
+    """Drift is told by what only looks: which command shows how a deploy would end it."""
+    flags = (document.get("status") or {}).get("flags") or ()
+    status = any(flag["outcome"] == Outcome.FAIL.value for flag in flags)
+    if status or (document["action"] == "verify" and document["exit_code"] == DRIFT):
+        plan = shlex.join([shipped.command(), "plan", "--host", document["host"]])
+        yield f"what a deploy would change: {plan}"
 
 
 def _stands(document: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from runbook import remembered
 from runbook.observation import require_units
 from runbook.stages import telling
+from runbook.text import counted
 
 if TYPE_CHECKING:
     from runbook.model import Observation, Unit
@@ -86,6 +87,7 @@ def planned(work: Work, story: Story) -> tuple[Observation, Plan]:
         seen = work.observe()
     with work.run.step("plan") as step:
         plan = story.plan = remembered.deploy(work.host, seen)
-        step.detail = f"{len(plan.changes)} files, {len(plan.restarts)} restarts, digest {plan.digest[:12]}"
+        planned = f"{counted(len(plan.changes), 'file')}, {counted(len(plan.restarts), 'restart')}"
+        step.detail = f"{planned}, digest {plan.digest[:12]}"
     work.run.show("plan", plan)
     return seen, plan

@@ -33,6 +33,11 @@ def one_line(text: str, limit: int = 400) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def folded(text: str, width: int) -> list[str]:
     """The text on lines of at most `width` characters, broken between words, the later ones indented below the first."""
     indent = len(text) - len(text.lstrip()) + 2

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from runbook import ending
@@ -57,7 +59,28 @@ def test_no_text_of_a_host_has_powers_at_the_end() -> None:
 
 def test_a_run_that_was_not_clean_says_where_its_streams_are() -> None:
     run = RUN | {"outcome": "fail", "corrupt": 2, "streams": "/tmp/kept.streams.jsonl.gz"}
-    lines = ending.lines(document(validations=[run]))
-    assert (
-        "  final80: the streams that were not clean: /tmp/kept.streams.jsonl.gz (validate --replay)" in lines
-    )
+    said = "  final80: the streams that were not clean: /tmp/kept.streams.jsonl.gz"
+    for here in ("lab", "http://192.0.2.1:8000"):
+        assert f"{said} (validate --replay)" in ending.lines(document(validations=[run], host=here))
+    there = ending.lines(document(validations=[run], host="gpu1"))
+    assert f"{said} on gpu1 (copy it for validate --replay)" in there
+
+
+def test_an_error_that_stands_among_the_findings_is_told_once() -> None:
+    finding = {"check": "unit", "outcome": "fail", "message": "decode: unit crashed"}
+    lines = ending.lines(document(error="decode: unit crashed", findings=[finding]))
+    assert [line for line in lines if "crashed" in line] == ["  decode: unit crashed"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"action": "verify", "exit_code": 5}, True),
+        ({"action": "verify", "exit_code": 1}, False),
+        ({"action": "status", "exit_code": 0, "status": {"flags": [{"outcome": "fail"}]}}, True),
+        ({"action": "status", "exit_code": 0, "status": {"flags": [{"outcome": "pass"}]}}, False),
+    ],
+)
+def test_where_something_drifts_the_next_look_is_named(fields: dict[str, Any], told: bool) -> None:
+    lines = ending.lines(document(**fields, host="gpu1"))
+    assert ("  what a deploy would change: ./invoke plan --host gpu1" in lines) is told

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from runbook.model import Argument, Flag, Host
     from runbook.verdict import Finding
 
+UNEXPLAINED = "FILL IN"  # as hosts.adopt writes it (inventory/adopt.py)
 _DECLARE = "declare it under flags with a reason, or declare it absent and deploy"
 
 
@@ -67,8 +68,9 @@ def findings(
 
     Severity: undeclared names and arguments by `policy.undeclared_flags`; expired flags and declared diagnostics
     without an expiry by `policy.expired_flags`; a declared value that SGLang does not read always fails; misspelt and
-    old names, repeated assignments and differences of the pair always warn. A warning is a finding that passes, its
-    message begins with `warning: ` and its evidence says `"severity": "warn"`. No finding concerns a deploy.
+    old names, repeated assignments, reasons never filled in and differences of the pair always warn. A warning is a
+    finding that passes, its message begins with `warning: ` and its evidence says `"severity": "warn"`. No finding
+    concerns a deploy.
     """
     books = Books(host, settings, catalogue, today)
     return [entry.finding() for check in _CHECKS for entry in check(books)]
@@ -131,6 +133,13 @@ def _expired(books: Books) -> Iterator[Entry]:
             yield _declared(
                 books, "expired", entry.name, roles, said, wanted, books.host.policy.expired_flags
             )
+
+
+def _unexplained(books: Books) -> Iterator[Entry]:
+    for entry, roles in books.entries():
+        if UNEXPLAINED in entry.why:
+            said, wanted = f"its reason says {UNEXPLAINED}", "say why it is wanted, and who to ask"
+            yield _declared(books, "unexplained", entry.name, roles, said, wanted, "warn")
 
 
 def _without_expiry(books: Books) -> Iterator[Entry]:
@@ -244,6 +253,7 @@ def _reads(reads: str) -> str:
 _CHECKS: tuple[Callable[[Books], Iterator[Entry]], ...] = (
     _undeclared,
     _arguments,
+    _unexplained,
     _expired,
     _without_expiry,
     _rejected,
