@@ -13,7 +13,7 @@ from runbook.model import Change
 from runbook.plan import Plan
 from runbook.request import LAB, Request
 from runbook.story import Story
-from runbook.text import one_line
+from runbook.text import counted, one_line
 from runbook.verify import bookkeeping
 from runbook.work import utc_now
 
@@ -62,7 +62,7 @@ def _check_host(request: Request, name: str, view: View) -> dict[str, Any]:
         host = opening.load_host(request, name, say=told.note)
         remarks = bookkeeping.book(host, None, utc_now().date())
         told.find(*remarks)
-        told.note(f"{len(host.flags)} flags are declared; the ledger has {len(remarks)} remarks")
+        told.note(f"{counted(len(host.flags), 'flag')} declared, {counted(len(remarks), 'remark')}")
     except RunbookError as error:
         story.error = error
     document = story.document()
@@ -109,6 +109,8 @@ def _previewed(path: Path, settings: Mapping[str, str | None]) -> Plan:
 
 def _kind(path: Path, content: bytes) -> str:
     """Which edit knows the file; raises UsageError where neither its name nor its first line says that it is one for us."""
+    if (own := edits.script_kind(str(path))) != edits.SHELL:
+        return own
     if path.suffix in _KINDS:
         return _KINDS[path.suffix]
     if path.suffix in _SCRIPTS or content.startswith(b"#!"):
