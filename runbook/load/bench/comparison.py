@@ -7,6 +7,7 @@ Three answers per concurrency. *regression*: the whole interval of current / bas
 
 from __future__ import annotations
 
+import re
 import statistics
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -107,10 +108,28 @@ class Comparison:
     def _finding(self, row: Row) -> Finding:
         outcome, message = _OUTCOMES[row.verdict], row.text(self.max_regression)
         if self.accept and row.sound and row.verdict != "no regression":
-            outcome, message = Outcome.PASS, f"{message}; accepted: {self.accept}"
+            if self._beyond_accepted(row):
+                message = f"{message}; more than what is accepted: {self.accept}"
+            else:
+                outcome, message = Outcome.PASS, f"{message}; accepted: {self.accept}"
         return Finding("bench", outcome, message, {**asdict(row), "accept": self.accept})
 
+    def _beyond_accepted(self, row: Row) -> bool:
+        """As with the gate itself, only an interval that lies wholly beyond the accepted loss is too much."""
+        loss = accepted_loss(self.accept or "")
+        return loss is not None and row.high is not None and row.high < 1 - loss
 
+
+def accepted_loss(accept: str) -> float | None:
+    """The loss that a declared reason names, as `overlap off costs ≤ 8 %`: 0.08; None where it names none.
+
+    `≤`, `<=`, `at most` and `up to` say it; of several the largest counts. Without one, any loss is accepted.
+    """
+    found = _SIZE.findall(accept)
+    return max(float(number.replace(",", ".")) for number in found) / 100 if found else None
+
+
+_SIZE = re.compile(r"(?:≤|<=|\bat most|\bup to)\s*(\d+(?:[.,]\d+)?)\s*%", re.IGNORECASE)
 _OUTCOMES = {
     "regression": Outcome.FAIL,
     "no regression": Outcome.PASS,
@@ -129,7 +148,8 @@ def compare(
     """Compare output tok/s per concurrency; the intervals hold 95 % together.
 
     `max_regression` 0.10 lets the rate fall to 0.90 of the baseline. `accept` is a declared reason that lets a loss
-    pass, also one whose interval holds the limit; it never lets an unsound measurement pass.
+    pass, also one whose interval holds the limit, but none beyond the loss it names (`accepted_loss`); it never lets an
+    unsound measurement pass.
     Raises FingerprintMismatch naming what differs beside the keys of the fingerprint that are `expected` to.
     """
     if unlike := differences(baseline.fingerprint, current.fingerprint, expected):

@@ -53,7 +53,7 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--output-file", {"type": Path, "metavar": "FILE", "help": "result and every request, as JSON lines"}),
     ("--against", {"type": Path, "metavar": "FILE", "help": "a result to compare with"}),
     ("--max-regression", {"type": float, "default": 0.10, "metavar": "SHARE", "help": "allowed loss against it (default 0.10)"}),
-    ("--accept", {"metavar": "TEXT", "help": "declares a loss as known and lets it pass"}),
+    ("--accept", {"metavar": "TEXT", "help": "declares a loss as known and lets it pass, up to the size it names (`… ≤ 8 %`)"}),
     ("--tell-requests", {"action": "store_true", "help": "with --jsonl: a line for every request before the result"}),
     ("--jsonl", {"action": "store_true", "help": "progress and result as JSON lines on stdout"}),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runbook.load.bench import BenchResult, FingerprintMismatch, compare
-from runbook.load.bench.comparison import judge
+from runbook.load.bench.comparison import accepted_loss, judge
 from runbook.load.bench.interval import RatioInterval
 from runbook.load.outcome import Outcome
 from tests.load.bench.made import level, result
@@ -62,6 +62,37 @@ def test_a_declared_cost_passes_and_says_so() -> None:
     assert found.outcome == Outcome.PASS
     assert found.rows[0].verdict == "regression"
     assert "accepted: overlap off costs 20 %" in found.findings()[0].message
+
+
+@pytest.mark.parametrize(
+    ("factor", "outcome"),
+    [(0.95, Outcome.PASS), (0.9, Outcome.PASS), (0.86, Outcome.PASS), (0.7, Outcome.FAIL)],
+)
+def test_a_declared_cost_covers_no_loss_beyond_the_size_it_names(factor: float, outcome: Outcome) -> None:
+    reason = "overlap off costs ≤ 12 %, needed for correctness"
+    found = compare(
+        result(level(8, *STEADY)), result(level(8, *times(factor))), max_regression=0.08, accept=reason
+    )
+    assert found.outcome == outcome
+    assert (f"more than what is accepted: {reason}" in found.findings()[0].message) == (
+        outcome is Outcome.FAIL
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "loss"),
+    [
+        ("overlap off costs ≤ 8 %, needed for correctness", 0.08),
+        ("up to 12.5% at 80, at most 3 % below", 0.125),
+        ("costs <=7,5%", 0.075),
+        ("overlap off costs 20 %", None),
+        ("setup to 8 %, backup to 9 %", None),
+        ("known", None),
+        ("", None),
+    ],
+)
+def test_a_declared_reason_may_name_the_loss_it_accepts(reason: str, loss: float | None) -> None:
+    assert accepted_loss(reason) == loss
 
 
 def test_a_declared_cost_covers_an_interval_that_holds_the_limit() -> None:
