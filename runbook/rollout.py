@@ -274,29 +274,37 @@ def _undone(work: Work, story: Story, plan: Plan, parent: Release, *, serving: b
 
 
 def _go_back(work: Work, story: Story, parent: Release) -> None:
-    plan = files.plan_back(work, work.observe(), parent)
-    work.run.show("rollback", plan)
+    with _or_a_person(parent):
+        plan = files.plan_back(work, work.observe(), parent)
+        work.run.show("rollback", plan)
     _return_to(work, story, plan, parent)
 
 
 def _return_to(work: Work, story: Story, plan: Plan, target: Release) -> None:
     """Write a release's bytes, restart, and check it without load; a failure here needs a person."""
-    try:
+    with _or_a_person(target):
         files.write_back(work, plan, target)
         story.rolled_back_to = target.id
         restarting.restart(work, plan)
         asked = len(work.run.findings)
         up = waiting.all_up(work) and waiting.serving_ready(work)
         _as_planned(work, story, target.flags)
-    except InterruptedByOperator:
-        raise
-    except RunbookError as error:
-        raise RollbackFailedError(f"rollback to {target.id} did not finish: {error}") from error
     found = worst(finding.outcome for finding in work.run.findings[asked:])
     if not up or found is Outcome.FAIL:
         raise RollbackFailedError(
             f"the files of release {target.id} are back, but the service is not well: a person is needed"
         )
+
+
+@contextlib.contextmanager
+def _or_a_person(target: Release) -> Iterator[None]:
+    """Whatever keeps a rollback from its end, a person is needed; raises RollbackFailedError."""
+    try:
+        yield
+    except InterruptedByOperator:
+        raise
+    except RunbookError as error:
+        raise RollbackFailedError(f"rollback to {target.id} did not finish: {error}") from error
 
 
 def _load_allowed(work: Work, options: Options) -> bool:

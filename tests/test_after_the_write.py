@@ -92,6 +92,15 @@ def test_a_daemon_reload_that_fails_on_the_way_back_too_needs_a_person() -> None
     assert fake.inflight is not None, "status tells of it until somebody settles it"
 
 
+@pytest.mark.parametrize(("call", "first"), [("release_read", 1), ("observe", 4)])
+def test_a_way_back_that_cannot_be_planned_needs_a_person(call: str, first: int) -> None:
+    fake = a_host(load=corrupt)
+    refuse(fake, call, PreflightError("objects/ab is damaged"), first=first, times=9)
+    story = deploy(fake)
+    assert (story.exit_code, story.rolled_back_to) == (4, None)
+    assert "objects/ab is damaged" in str(story.error)
+
+
 def test_the_policy_may_keep_what_a_refusal_ended() -> None:
     fake = with_a_drop_in(declared=True)
     kept = fake.host._replace(policy=Policy(on_unhealthy="keep"))
