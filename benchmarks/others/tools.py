@@ -26,6 +26,8 @@ _TIMEOUT_S = 300.0
 _LAST_CHARACTERS = 2000
 # The two flags that every tool edits; nothing else of the host file costs runbook a second.
 FLAGS = {name: laying.FLAGS[name] for name in (laying.OVERLAP, laying.TOPK)}
+# Bytecode is written, as it is for whoever uses a tool twice.
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 # As often as the others ask, and no hold: they have none.
 WAIT = {
     "health": {"attempts": 200, "every_s": 0.05, "timeout_s": 3},
@@ -65,7 +67,7 @@ class Tool:
         done = subprocess.run(
             self.argv,
             cwd=self.directory,
-            env={**os.environ, **self.environ},
+            env={**_ENVIRONMENT, **self.environ},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -83,7 +85,7 @@ def runbook(host: TestHost, directory: Path) -> Tool:
     hosts.mkdir(parents=True)
     (hosts / "gpu1.yml").write_text(laying.host_file(host, flags=FLAGS, wait=WAIT), encoding="utf-8")
     words = ("deploy", "--host", "gpu1", "--yes", "--skip-validation")
-    argv = (sys.executable, "-m", "runbook.program", "--search-root", str(_PROJECT), *words)
+    argv = (sys.executable, "-m", "runbook", "--search-root", str(_PROJECT), *words)
     return Tool("runbook", "this checkout", argv, directory, {"PYTHONPATH": str(_PROJECT)})
 
 
