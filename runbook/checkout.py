@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
     try:
         with _one_at_a_time(home):
             if not is_made(home):
-                _say(f"making {home / '.venv'} from requirements.lock (once, less than a minute)")
+                _say(f"making {home / '.venv'} from requirements.lock (once, about half a minute)")
                 make(home)
     except subprocess.CalledProcessError as error:
         return _refuse(f"`{' '.join(error.cmd)}` ended with {error.returncode}; see above")
