@@ -130,21 +130,17 @@ def test_files_that_were_never_written_leave_nothing_to_go_back_from(error: Runb
     assert fake.calls.count("files_write") == 1
 
 
-def test_a_host_that_cannot_be_looked_at_any_more_goes_back() -> None:
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(PreflightError("read-only file system"), 1), (HelperError("record_start: KeyError: 'pid'"), 70)],
+    ids=["refused", "a defect of the helper's"],
+)
+def test_whatever_the_helper_answers_once_units_restart_goes_back(error: RunbookError, code: int) -> None:
     fake = a_host()
     before = dict(fake.files)
-    refuse(fake, "record_start", PreflightError("read-only file system"))
+    refuse(fake, "record_start", error)
     story = deploy(fake)
-    assert story.exit_code == 1
-    assert_back(fake, story, before)
-
-
-def test_a_defect_of_the_helper_goes_back_and_stays_a_defect() -> None:
-    fake = a_host()
-    before = dict(fake.files)
-    refuse(fake, "record_start", HelperError("record_start: KeyError: 'pid'"))
-    story = deploy(fake)
-    assert story.exit_code == 70
+    assert story.exit_code == code
     assert_back(fake, story, before)
 
 
