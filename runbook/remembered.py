@@ -79,7 +79,7 @@ def _key(host: Host, basis: Observation) -> str:
 
 def _code() -> Iterator[Path]:
     """The code that plans, and what it is installed beside: another shell parser may read a script differently."""
-    for name in ("model", "plan", "planning", "remembered", "restarts", "text", "onhost/masking"):
+    for name in ("kinds", "model", "plan", "planning", "remembered", "restarts", "text", "onhost/masking"):
         yield _PACKAGE / f"{name}.py"
     for room in ("edits", "places"):
         yield from sorted((_PACKAGE / room).rglob("*.py"))

@@ -11,8 +11,15 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError, core_schema
 
+from runbook import kinds
+
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+
+
+# Modules of these rooms that are none of the kinds a host file can name.
+_NO_SCHEMES = ("breaker", "health", "ready", "unit")
+_NO_KINDS = ("__init__", "bench", "benchcommand", "command")
 
 
 def _wrong(should: str) -> PydanticCustomError:
@@ -69,6 +76,21 @@ def _base_url(value: object) -> str:
     return url.rstrip("/")
 
 
+def _health_url(value: object) -> str:
+    """A URL; one whose scheme is a probe's name is looked at as if it were HTTP's."""
+    scheme = value.partition("://")[0] if isinstance(value, str) else ""
+    if scheme in _NO_SCHEMES or not kinds.exists("probes", scheme):
+        return _url(value)
+    _url(f"http{str(value)[len(scheme) :]}")
+    return str(value)
+
+
+def _kind(value: object) -> str:
+    if not isinstance(value, str) or value in _NO_KINDS or not kinds.exists("validations", value):
+        raise _wrong("should be sessions, or the name of another file in runbook/validations/")
+    return value
+
+
 def _date(value: Any) -> Any:
     if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
         raise _wrong("should be a date like 2026-11-30")
@@ -106,6 +128,8 @@ Python = Annotated[
 Address = Annotated[str, Shape(r"(?!-)[A-Za-z0-9._:%\[\]-]+", "a host name, address or ssh_config alias")]
 Login = Annotated[str, Shape(r"(?!-)[A-Za-z0-9._@\\+-]+\$?", "a login name")]
 Url = Annotated[str, BeforeValidator(_url), WithJsonSchema({"type": "string", "format": "uri"})]
+HealthUrl = Annotated[str, BeforeValidator(_health_url), WithJsonSchema({"type": "string", "format": "uri"})]
+Kind = Annotated[str, BeforeValidator(_kind), WithJsonSchema({"type": "string"})]
 BaseUrl = Annotated[str, BeforeValidator(_base_url), WithJsonSchema({"type": "string", "format": "uri"})]
 Date = Annotated[datetime.date, BeforeValidator(_date)]
 Literally = Annotated[str, _LINE, _LITERAL_JSON]

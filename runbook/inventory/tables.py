@@ -11,7 +11,9 @@ from runbook.inventory.shapes import (
     BaseUrl,
     Count,
     Date,
+    HealthUrl,
     HostPath,
+    Kind,
     Line,
     Literally,
     Login,
@@ -70,7 +72,10 @@ class UnitTable(_Table):
 
     unit: UnitName = Field(description="Full unit name.")
     script: HostPath | None = Field(None, description="Serve script that its ExecStart runs.")
-    health: Url | None = Field(None, description="Answers 200 when the unit is up, as seen from the host.")
+    health: HealthUrl | None = Field(
+        None,
+        description="Answers 200 when the unit is up, as seen from the host; not of HTTP: probes/<scheme>.py asks.",
+    )
     url: BaseUrl | None = Field(None, description="Base URL that answers chat, as seen from the host.")
     env_files: list[HostPath] = Field([], description="EnvironmentFiles where flags may be edited too.")
     drop_ins: list[HostPath] = Field([], description="Unit files and drop-ins where flags may be edited too.")
@@ -117,7 +122,7 @@ class WaitTable(_Table):
 
 
 class SessionsTable(_Table):
-    """A corruption run; further keys are options of `python -m runbook.load repro`."""
+    """A corruption run; further keys are options of `python -m runbook.load repro`, or of the kind that runs it."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Literally] = Field(init=False)
@@ -128,6 +133,7 @@ class SessionsTable(_Table):
     ctx: Annotated[int, Field(ge=0, le=1_000_000)] = Field(350, description="Prompt filler in tokens.")
     max_tokens: Count = 2000
     timeout_s: Seconds = Field(260.0, description="A session's deadline.")
+    kind: Kind = Field("sessions", description="runbook/validations/<kind>.py measures it.")
 
 
 CommandLine = Annotated[str, Shape(r"(?=.*\S)[^\x00-\x1f\x7f]{1,4000}", "one command line")]

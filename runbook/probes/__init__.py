@@ -1,14 +1,20 @@
-"""Probes: one question each, asked until it holds, until it cannot hold any more, or until its budget is spent."""
+"""Probes: one question each, asked until it holds, until it cannot hold any more, or until its budget is spent.
+
+The scheme of a unit's health URL names the module that asks: `health` for http and https, else the one of that very name.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runbook import kinds
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
+    from typing import TypeGuard
 
     import tenacity
 
@@ -32,6 +38,16 @@ class Asked:
     sample: Sample
     attempts: int
     waited_s: float
+
+
+def of(url: str) -> ModuleType:
+    """The module that asks a health URL: `ask(tunnel, url, timeout_s) -> Sample`."""
+    return kinds.named("probes", "health" if speaks_http(url) else url.partition(":")[0], "ask")
+
+
+def speaks_http(url: str | None) -> TypeGuard[str]:
+    """Whether a unit's health URL is one of HTTP, so that its server may tell more at other paths."""
+    return url is not None and url.startswith(("http://", "https://"))
 
 
 def until(

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from runbook import planning, releases
+from runbook import edits, planning, releases
 from runbook.observation import release as parse_release
 from runbook.ssh.row import asked, together
 from runbook.stages import inflight
@@ -104,6 +104,7 @@ def _written(work: Work, plan: Plan) -> Asked:
 
 def _wire_change(host: Host, change: Change) -> dict[str, Any]:
     shell = change.after is not None and change.path in host.shell_files
+    shell = shell and edits.script_kind(change.path) == edits.SHELL
     return {
         "path": change.path,
         "before": None if change.before is None else hashlib.sha256(change.before).hexdigest(),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runbook import probes
 from runbook.errors import PreflightError
 from runbook.model import Bench, Sessions
-from runbook.probes import health, ready
-from runbook.stages import engine, holders
+from runbook.probes import ready
+from runbook.stages import engine, exposure, holders
 from runbook.text import one_line
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def check(work: Work, seen: Observation, plan: Plan, *, load: bool) -> Fit:
             raise PreflightError(f"{work.host.name}: {'; '.join(problems)}; nothing was changed")
         serving, step.detail = _serving(work)
         found = engine.ask(work)
-        return Fit(serving, found.known, tuple(_faults(work, found.gpus)))
+        return Fit(serving, found.known, (*_faults(work, found.gpus), *exposure.warnings(seen)))
 
 
 def room(seen: Observation) -> list[str]:
@@ -90,7 +91,10 @@ def _serving(work: Work) -> tuple[bool, str]:
     """Does it serve right now? A chat is only sent while every worker is healthy: else the router's breaker opens."""
     timeout_s = work.host.wait.health.timeout_s
     for unit in work.host.units:
-        if unit.health and not (answer := health.ask(work.tunnel, unit.health, timeout_s)).holds:
+        if (
+            unit.health
+            and not (answer := probes.of(unit.health).ask(work.tunnel, unit.health, timeout_s)).holds
+        ):
             return False, f"not serving now: {unit.role}: {answer.text}"
     endpoint = work.host.endpoint
     if endpoint is None or endpoint.url is None:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from runbook import probes
 from runbook.errors import TunnelError
 from runbook.onhost.masking import mask
 from runbook.text import figure, no_figure
@@ -23,11 +24,11 @@ _LONGEST = 300
 
 
 def ask(work: Work) -> dict[str, dict[str, Any]]:
-    """Role → `{"version", "arguments"}` of each unit with a health URL, or `{"error"}`."""
+    """Role → `{"version", "arguments"}` of each unit with a health URL of HTTP, or `{"error"}`."""
     return {
         unit.role: _ask(work, unit.health, work.api_key)
         for unit in work.host.units
-        if unit.health is not None
+        if probes.speaks_http(unit.health)
     }
 
 

@@ -8,14 +8,18 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runbook import kinds
 from runbook.bundle import load_argv, send_load
 from runbook.errors import LoadRefusedError, MeasureError, RunbookError
+from runbook.model import Command
 from runbook.text import figure, no_figure
+from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
 
-    from runbook.model import Host
+    from runbook.model import Host, Validation
     from runbook.ssh import Wire
 
 # How long one poll may rest on the host. Short, since Ctrl-C is looked at between polls.
@@ -25,6 +29,24 @@ STDERR_LINES = 10
 STDERR_CHARACTERS = 16_384
 # How the load generator exits when it would not begin, and when nobody answered it.
 REFUSED, UNANSWERED = 2, 3
+
+
+def of(spec: Validation) -> ModuleType:
+    """The module that measures a validation: `measure(jobs, spec, say) -> document`.
+
+    The host file's `run` is `command`; its `kind`, which is kept with the options, names any other.
+    """
+    kind = "command" if isinstance(spec, Command) else spec.options.get("kind", "sessions")
+    return kinds.named("validations", kind, "measure")
+
+
+def unjudged(name: str, wall_s: float, lines: Sequence[str]) -> dict[str, Any]:
+    """A validation's result document that holds no data yet, so it is inconclusive (docs/architecture.md, sessions result)."""
+    return {
+        "schema": 1, "kind": "sessions", "name": name, "outcome": Outcome.INCONCLUSIVE.value, "sessions": 0, "rounds": None,
+        "counts": {}, "corrupt": 0, "infra": 0, "upper_95": None, "wall_s": wall_s, "peak_concurrency": None,
+        "tokens_per_s": None, "lines": list(lines), "findings": [], "waves": [], "streams": None,
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

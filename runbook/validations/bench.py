@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from runbook import probes
 from runbook.errors import MeasureError, UsageError
 from runbook.model import Bench
 from runbook.validations import endpoint_url, options
@@ -77,7 +78,7 @@ def generating(host: Host) -> str | None:
 
     The last unit with a health URL that is not the endpoint (decode, after prefill); None where the endpoint itself is it.
     """
-    workers = [unit for unit in host.units if unit.health and unit is not host.endpoint]
+    workers = [unit for unit in host.units if probes.speaks_http(unit.health) and unit is not host.endpoint]
     return _origin(workers[-1]) if workers else None
 
 

@@ -7,6 +7,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
+from runbook.validations import unjudged
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -34,11 +35,7 @@ def measure(jobs: Jobs, spec: Command, say: Callable[[str, Mapping[str, Any]], N
 def parse(name: str, lines: Sequence[str], status: int, wall_s: float) -> dict[str, Any]:
     """A sessions result document from the last pair of lines; without such a pair, inconclusive."""
     wall, corruption = _last(_WALL, lines), _last(_CORRUPTION, lines)
-    document: dict[str, Any] = {
-        "schema": 1, "kind": "sessions", "name": name, "outcome": Outcome.INCONCLUSIVE.value, "sessions": 0, "rounds": None,
-        "counts": {}, "corrupt": 0, "infra": 0, "upper_95": None, "wall_s": wall_s, "peak_concurrency": None,
-        "tokens_per_s": None, "lines": list(lines[-EVIDENCE_LINES:]), "findings": [], "waves": [], "streams": None,
-    }  # fmt: skip
+    document = unjudged(name, wall_s, lines[-EVIDENCE_LINES:])
     problem = _problem(wall, corruption, status)
     if problem or wall is None or corruption is None:
         return document | {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from runbook import probes
 from runbook.errors import LoadRefusedError
 from runbook.validations import endpoint_url, options
 from runbook.verdict import Finding, Outcome
@@ -48,7 +49,12 @@ def _require_known(host: Host, spec: Sessions, given: Sequence[str]) -> None:
 def _metrics_url(host: Host) -> str | None:
     """Where the server that generates counts what it runs: a router before it has no such counters."""
     health = next(
-        (unit.health for unit in reversed(host.units) if unit.health and unit is not host.endpoint), None
+        (
+            unit.health
+            for unit in reversed(host.units)
+            if probes.speaks_http(unit.health) and unit is not host.endpoint
+        ),
+        None,
     )
     return health and urljoin(health, "/metrics")
 

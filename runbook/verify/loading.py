@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runbook import validations
 from runbook.errors import MeasureError, UsageError
-from runbook.model import Command, Sessions
-from runbook.validations import Jobs, command, sessions
+from runbook.model import Sessions
+from runbook.validations import Jobs, sessions
 from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import benching
 
@@ -67,7 +68,7 @@ def validate_each(
 
 def validate(work: Work, jobs: Jobs, spec: Validation, measured: Measured, watch: Watch) -> Outcome:
     """Run and judge one validation; its document goes to `measured`, its findings to the run."""
-    kind = command if isinstance(spec, Command) else sessions
+    kind = validations.of(spec)
     with work.run.step(f"validate {spec.name}", budget_s=spec.timeout_s) as step:
         work.at(step.name)
         try:
@@ -96,7 +97,7 @@ def _not_measured(work: Work, step: Step, check: str, error: MeasureError) -> Ou
     return Outcome.ERROR
 
 
-def _again(validations: tuple[Validation, ...]) -> Sessions | None:
+def _again(specs: tuple[Validation, ...]) -> Sessions | None:
     """The first validation with one round: short, and at full concurrency."""
-    first = next((spec for spec in validations if isinstance(spec, Sessions)), None)
+    first = next((spec for spec in specs if isinstance(spec, Sessions)), None)
     return first and first._replace(name=f"{first.name}-again", rounds=1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook import probes
 from runbook.errors import GateError
-from runbook.probes import Sample, health, unit
+from runbook.probes import Sample, unit
 from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import readiness
 
@@ -43,7 +43,7 @@ def wait_up(work: Work, unit_: Unit, step: Step, *, replaced_pid: int = 0) -> Fi
             return dataclasses.replace(sample, final=False)
         if not sample.holds or unit_.health is None:
             return sample
-        answer = health.ask(work.tunnel, unit_.health, budget.timeout_s)
+        answer: Sample = probes.of(unit_.health).ask(work.tunnel, unit_.health, budget.timeout_s)
         return dataclasses.replace(answer, text=f"{answer.text} from {unit_.health}")
 
     asked = probes.until(ask, budget, sleep=work.pause, clock=work.clock, on_try=_say(step, budget))
