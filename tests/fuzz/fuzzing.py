@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-CASE_S = 8.0
-"""No case may take longer, on a busy machine either; the slowest take a tenth of it."""
+CPU_S, CASE_S = 8.0, 120.0
+"""No case may take more of our processor's time, nor of the clock's on a busy machine; the slowest take a tenth of it."""
 
 
 class Target(Protocol):
@@ -70,7 +70,7 @@ def _tried(name: str, target: Target, seed: str, number: int) -> float:
     case = case_of(target, seed, number)
     began = time.monotonic()
     try:
-        with _limited(CASE_S), _threads_heard() as broken:
+        with _limited(), _threads_heard() as broken:
             target.hold(case)
         if broken:
             raise broken[0]
@@ -83,22 +83,25 @@ def _tried(name: str, target: Target, seed: str, number: int) -> float:
 
 
 @contextlib.contextmanager
-def _limited(seconds: float) -> Iterator[None]:
+def _limited() -> Iterator[None]:
     """Hung raised in the body when its time is up; from any thread but the first it has no limit."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def ring(number: int, frame: FrameType | None) -> None:
-        raise Hung(f"more than {seconds:g} s")
+        raise Hung(f"more than {CASE_S:g} s, or {CPU_S:g} s of the processor")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = [(number, signal.signal(number, ring)) for number in (signal.SIGALRM, signal.SIGVTALRM)]
+    signal.setitimer(signal.ITIMER_REAL, CASE_S)
+    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_S)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

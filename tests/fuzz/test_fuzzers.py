@@ -46,9 +46,14 @@ def at_fault(case: Any) -> None:
     assert case != 3, "three"
 
 
-def hung(case: Any) -> None:
+def asleep(case: Any) -> None:
     while case == 3:
         time.sleep(0.01)
+
+
+def busy(case: Any) -> None:
+    while case == 3:
+        pass
 
 
 def test_a_law_that_breaks_says_how_to_see_it_again() -> None:
@@ -59,7 +64,10 @@ def test_a_law_that_breaks_says_how_to_see_it_again() -> None:
     assert random.Random(f"s:{replay.split()[-1]}").randrange(10) == 3
 
 
-def test_a_case_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fuzzing, "CASE_S", 0.2)
-    with pytest.raises(FuzzFailure, match=r"Hung: more than 0\.2 s"):
+@pytest.mark.parametrize(("limit", "hung"), [("CASE_S", asleep), ("CPU_S", busy)])
+def test_a_case_that_hangs_is_ended(
+    limit: str, hung: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fuzzing, limit, 0.2)
+    with pytest.raises(FuzzFailure, match="Hung: more than"):
         fuzz("it", broken(hung), seed="s", seconds=60)

@@ -13,7 +13,7 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from runbook.edits.shell.outline import filled, outline
 from runbook.errors import EditRefusedError, InterruptedByOperator
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Node = dict[str, Any]
 
 _TIMEOUT_S = 60.0
+# Of what is no plain export and no comment. A word of one letter costs mvdan/sh a kilobyte of memory.
+_SOURCE_BYTES = 512 * 1024
+_ANSWER_BYTES = 64 * 1024 * 1024
 # Not a name character and no operator, so a byte outside UTF-8 can neither make nor break an assignment.
 _STAND_IN = b"%"
 _SHELLS = ("sh", "bash", "dash", "ash", "ksh", "env")
@@ -84,15 +87,14 @@ def statements(source: bytes) -> list[Node]:
 
 def parsed(source: bytes) -> list[Node]:
     """The same, every line of it read by mvdan/sh."""
-    with tempfile.TemporaryFile() as answer:  # megabytes of JSON pass a file faster than a pipe
-        done = subprocess.run(
-            [os.fspath(shfmt()), "-ln=bash", "--to-json"],
-            input=_decodable(source),
-            stdout=answer,
-            stderr=subprocess.PIPE,
-            timeout=_TIMEOUT_S,
-            check=False,
+    if len(source) > _SOURCE_BYTES:
+        raise EditRefusedError(
+            f"the script has {len(source)} bytes of commands, at most {_SOURCE_BYTES} are read; edit it by hand"
         )
+    with tempfile.TemporaryFile() as answer:  # megabytes of JSON pass a file faster than a pipe
+        done = _asked(_decodable(source), answer)
+        if answer.seek(0, os.SEEK_END) > _ANSWER_BYTES:
+            raise EditRefusedError("the script has more commands than are read; edit it by hand")
         answer.seek(0)
         printed = answer.read()
     _require_undisturbed(done.returncode)
@@ -106,6 +108,24 @@ def parsed(source: bytes) -> list[Node]:
         raise EditRefusedError("the script is nested too deeply; edit it by hand") from error
     _refuse_joined_comments(source, tree)
     return tree.get("Stmts") or []
+
+
+def _asked(source: bytes, answer: IO[bytes]) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            [os.fspath(shfmt()), "-ln=bash", "--to-json"],
+            input=source,
+            stdout=answer,
+            stderr=subprocess.PIPE,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _no_answer("the shell parser") from error
+
+
+def _no_answer(who: str) -> EditRefusedError:
+    return EditRefusedError(f"{who} did not come to an end with it in {_TIMEOUT_S:.0f} s; edit it by hand")
 
 
 @contextlib.contextmanager
@@ -165,9 +185,9 @@ def _refuse_behind_command(source: bytes, offset: int) -> None:
 def _ended(process: subprocess.Popen[bytes]) -> bytes:
     try:
         return process.communicate(timeout=_TIMEOUT_S)[1]
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired as error:
         process.kill()
-        raise
+        raise _no_answer("bash -n") from error
 
 
 def shfmt() -> Path:
