@@ -15,7 +15,7 @@ from runbook.load.bench.wire import target, wire_sender
 from runbook.load.client import open_client
 from runbook.load.part import WHOLE, Part
 from runbook.load.progress import report
-from runbook.load.streams import StreamFile
+from runbook.load.streams import MOST_BYTES, StreamFile
 from runbook.load.swarm import Swarm
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ async def play_portion(
 ) -> Played:
     """Run the sessions of a portion. `started` is given the swarm as it starts, to stop it from outside."""
     options, watch = portion.options, HealthWatch(asyncio.get_running_loop())
-    with contextlib.closing(StreamFile(portion.streams, options.to_json())) as kept:
+    most = MOST_BYTES // portion.part.of  # of all parts together, since they become one file
+    with contextlib.closing(StreamFile(portion.streams, options.to_json(), most_bytes=most)) as kept:
         async with _asking(portion) as asker:
             await asyncio.sleep(max(0.0, portion.begin - time.perf_counter()))
             swarm = Swarm(options, asker, kept, portion.part)

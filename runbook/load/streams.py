@@ -14,6 +14,8 @@ import fcntl
 import gzip
 import json
 import os
+import shutil
+import stat
 import tempfile
 import zlib
 from pathlib import Path
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 _IN_MEMORY = 128 << 10
 MAX_LINE_BYTES = 128 << 20
 MOST_BYTES = 2 << 30
+KEPT_FILES = 50
+"""Evidence files without a name of their own that stay on a machine: of a bad night's runs all, of a year's the last."""
+_PREFIX, _SUFFIX = "runbook-", ".streams.jsonl.gz"
 _DAMAGED = (
     ValueError,
     KeyError,
@@ -63,14 +68,16 @@ class Spool:
 class StreamFile:
     """The evidence file; made with the first line that is written, at `path` or under a name of its own.
 
-    A disk that takes no more of it ends no run: `lost` then says why, and nothing further is written.
+    A disk that takes no more of it ends no run: `lost` then says why, and nothing further is written. Nor is more than
+    `most_bytes` before compression, which is what is read back of one.
     """
 
-    def __init__(self, path: Path | None, run: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path | None, run: Mapping[str, Any], *, most_bytes: int = MOST_BYTES) -> None:
         self._path = path
         self._run = run
         self._file: IO[str] | None = None
         self._lock: IO[bytes] | None = None
+        self._left = most_bytes
         self.lost = ""
 
     @property
@@ -95,6 +102,8 @@ class StreamFile:
             self._line({"kind": "streams", "schema": 1, "run": dict(self._run)})
         for turn, answer in spool.answers():
             self._line(_document(session, wave, turn, answer))
+            if self.lost:
+                return
 
     def close(self) -> None:
         try:
@@ -106,8 +115,12 @@ class StreamFile:
             self._lock.close()
 
     def _line(self, document: Mapping[str, Any]) -> None:
-        if self._file:
-            self._file.write(json.dumps(document) + "\n")
+        line = json.dumps(document) + "\n"
+        self._left -= len(line)
+        if self._left < 0:
+            self.lost = f"{self._path}: it is as large as one may be"
+        elif self._file:
+            self._file.write(line)
 
 
 def _taken(path: Path) -> IO[bytes]:
@@ -123,9 +136,25 @@ def _taken(path: Path) -> IO[bytes]:
 
 def _own_name() -> Path:
     """A new file only its owner can read."""
-    handle, name = tempfile.mkstemp(prefix="runbook-", suffix=".streams.jsonl.gz")
+    handle, name = tempfile.mkstemp(prefix=_PREFIX, suffix=_SUFFIX)
     os.close(handle)
+    prune(Path(name).parent, f"{_PREFIX}*{_SUFFIX}")
     return Path(name)
+
+
+def prune(directory: Path, pattern: str, most: int = KEPT_FILES) -> None:
+    """Remove all but the `most` youngest of our evidence files; none that a run holds, and nobody else's."""
+    ours = [path for path in directory.glob(pattern) if _is_ours(path)]
+    for path in sorted(ours, key=lambda path: path.lstat().st_mtime)[:-most]:
+        with contextlib.suppress(OSError), _taken(path):
+            path.unlink()
+
+
+def _is_ours(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        found = path.lstat()
+        return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+    return False
 
 
 def _document(session: int, wave: int, turn: int, answer: Answer) -> dict[str, Any]:
@@ -147,7 +176,8 @@ def joined(parts: Sequence[str], path: Path | None) -> str | None:
     whole, rest = (path, parts) if path else (Path(parts[0]), parts[1:])
     with whole.open("ab" if path is None else "wb") as file:
         for part in map(Path, rest):
-            file.write(part.read_bytes())
+            with part.open("rb") as content:
+                shutil.copyfileobj(content, file)
             part.unlink()
     return str(whole)
 
