@@ -1,4 +1,4 @@
-"""The cache: archives named by their digest, received in pieces and unpacked once whole."""
+"""The cache: archives named by their digest, received in pieces and unpacked once whole; what nobody uses any more goes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 import re
+import time
 
 from runbook.onhost import room
 from runbook.onhost import state as directory
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 LIMIT_BYTES = 256 * 1024 * 1024
+# A load that runs imports from its archive until it ends, which is hours at most.
+UNUSED_S = 7 * 24 * 3600.0
 
 
 def home(state: str, digest: str) -> str:
@@ -28,7 +31,11 @@ def home(state: str, digest: str) -> str:
 
 @running
 def cache_has(session: Session, state: str, digest: str) -> bool:
-    return directory.exists(state) and os.path.isdir(home(state, digest))
+    path = home(state, digest)
+    if not (directory.exists(state) and os.path.isdir(path)):
+        return False
+    os.utime(path)  # it is about to be used
+    return True
 
 
 @running
@@ -44,6 +51,7 @@ def cache_put(
     if os.path.getsize(part) < total:
         return {"done": False}
     _unpack(part, path, digest)
+    _sweep(os.path.dirname(path), time.time() - UNUSED_S)
     return {"done": True}
 
 
@@ -75,6 +83,19 @@ def _unpack(part: str, path: str, digest: str) -> None:
     _extract(part, fresh)
     os.rename(fresh, path)
     os.unlink(part)
+
+
+def _sweep(root: str, before: float) -> None:
+    """Remove what was last used before that moment: archives of other versions, and pieces of what never came whole."""
+    import shutil
+
+    for entry in os.scandir(root):
+        if entry.stat(follow_symlinks=False).st_mtime >= before:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
+        else:
+            directory.remove(entry.path)
 
 
 def _extract(archive: str, target: str) -> None:

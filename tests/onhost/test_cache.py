@@ -3,12 +3,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import os
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from runbook.errors import PreflightError
+from runbook.onhost.cache import UNUSED_S
 from runbook.ssh import InProcessWire
 
 
@@ -79,3 +82,18 @@ def test_a_name_that_leads_out_is_refused(state: str, name: str, tmp_path: Path)
 def test_a_digest_that_is_none_is_refused(state: str, digest: str) -> None:
     with InProcessWire("running") as wire, pytest.raises(PreflightError, match="no SHA-256 digest"):
         wire.call("cache_put", state=state, digest=digest, offset=0, total=1, b64="YQ==")
+
+
+def test_what_was_not_used_for_a_week_goes_when_another_archive_comes(state: str) -> None:
+    used, unused, new = (archive({"x.py": text}) for text in (b"1", b"2", b"3"))
+    cache = Path(state, "cache")
+    with InProcessWire("running") as wire:
+        for content in (used, unused):
+            put(wire, state, content)
+        (cache / "cut.part").write_bytes(b"half")
+        for path in cache.iterdir():
+            os.utime(path, (0, time.time() - UNUSED_S - 60))
+        assert wire.call("cache_has", state=state, digest=hashlib.sha256(used).hexdigest())
+        put(wire, state, new)
+    kept = {hashlib.sha256(content).hexdigest() for content in (used, new)}
+    assert {path.name for path in cache.iterdir()} == kept
