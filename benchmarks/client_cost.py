@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from runbook.load.address import CHAT_PATH
 from runbook.load.ask import Asker, Bodies, answer_of
 from runbook.load.bench.wire import target, wire_sender
-from runbook.load.client import CHAT_PATH, open_client, stream_chat
+from runbook.load.client import open_client, stream_chat
 from runbook.load.exchange import turns
 from runbook.load.gauge import Gauge
 from runbook.load.judgement import judge_turn

@@ -67,7 +67,7 @@ def read(url: str, options: Mapping[str, str], environ: Mapping[str, str]) -> As
     try:
         return arguments.asked_of(arguments.parsed([f"--base-url={url}", *given]), environ)
     except (ValueError, OSError) as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(str(error).replace("--base-url", "--url")) from error
 
 
 def measure(asked: Asked, say: Say) -> SessionsResult:

@@ -157,7 +157,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "too few tokens": ({"max_tokens": "10"}, "--max-tokens 10 cannot hold 24 rows"),
     "no end": ({"timeout": "inf"}, "finite"),
     "no time": ({"timeout": "nan"}, "--timeout"),
-    "no URL": ({"url": "gpu1:30001"}, "no http URL"),
+    "no URL": ({"url": "gpu1:30001"}, "--url: no http URL"),
     "a URL of files": ({"url": "file:///etc/passwd"}, "no http URL"),
     "a blank in the URL": ({"url": "http://192.0.2.1/a b"}, "no http URL"),
     "a query": ({"url": "http://192.0.2.1/?key=x"}, "no http URL"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+CHAT_PATH = "/v1/chat/completions"
+
 
 def is_http(text: str) -> bool:
     """Whether it can be the root of an API: what stands in it goes into a request line as it is."""
@@ -15,6 +17,11 @@ def is_http(text: str) -> bool:
         return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
     except ValueError:  # of an unfinished IPv6 address, of a port that is none
         return False
+
+
+def root(url: str) -> str:
+    """What stands before /v1: people give the root, the API's, or the chat's own URL."""
+    return url.rstrip("/").removesuffix(CHAT_PATH).removesuffix("/v1").rstrip("/")
 
 
 def has_secret(url: str) -> bool:

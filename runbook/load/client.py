@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from runbook.load.address import CHAT_PATH, root
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-CHAT_PATH = "/v1/chat/completions"
 _EXCERPT_BYTES = 2000
 
 
@@ -43,17 +44,17 @@ def open_client(
     read_timeout_s: float = 120.0,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> httpx.AsyncClient:
-    """A client of `base_url` (with or without a trailing /v1) that can hold `connections` streams at once.
+    """A client of `base_url` (with or without what stands from /v1 on) that can hold `connections` streams at once.
 
     `read_timeout_s` bounds the silence between two reads, not a whole response.
     """
-    root = base_url.rstrip("/").removesuffix("/v1")
+    base = root(base_url)
     return httpx.AsyncClient(
-        base_url=root,
+        base_url=base,
         headers={"authorization": f"Bearer {api_key}"} if api_key else {},
         trust_env=False,
         # Building a TLS context costs 120–240 ms and a plain URL never uses it.
-        verify=root.startswith("https://"),
+        verify=base.startswith("https://"),
         http2=False,
         timeout=httpx.Timeout(connect=10.0, read=read_timeout_s, write=30.0, pool=30.0),
         limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),

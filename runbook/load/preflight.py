@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from runbook.load.client import CHAT_PATH
+from runbook.load.address import CHAT_PATH, root
 
 if TYPE_CHECKING:
     from runbook.load.options import Options
@@ -115,7 +115,8 @@ def _expect_answer(options: Options, answer: httpx.Response) -> None:
     status = answer.status_code
     if 400 <= status < 500 and status != 429:
         raise PreflightFailed(
-            f"{options.base_url}: HTTP {status} to a chat with {options.model!r}: {_line(answer)}", 2
+            f"{root(options.base_url)}{CHAT_PATH}: HTTP {status} to a chat with {options.model!r}: {_line(answer)}",
+            2,
         )
     if 300 <= status < 400:
         where = answer.headers.get("location", "elsewhere")[:200]

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from runbook.load import preflight as module
-from runbook.load.client import CHAT_PATH, open_client
+from runbook.load.address import CHAT_PATH
+from runbook.load.client import open_client
 from runbook.load.preflight import MAX_BYTES, PreflightFailed, preflight, why_dead
 from tests.load.test_control import OPTIONS
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from runbook.load.address import CHAT_PATH, root
 from runbook.load.bench.parse import record, shown
 from runbook.load.bench.request import RawStream
 from runbook.load.bench.senders import sending
@@ -33,15 +34,20 @@ async def preflight(client: httpx.AsyncClient, settings: Settings) -> Settings:
         again = await _ask(client, without)
         if again.ok or again.failure == "empty":
             asked, settings = again, without
-    if not asked.ok and asked.failure != "empty":  # two tokens may well be invisible ones
+    failed = not asked.ok and asked.failure != "empty"  # two tokens may well be invisible ones
+    if not failed or _refused(asked.failure):
+        _expect_model(settings, await served_models(client))
+    if failed:
         raise refusal(settings, asked.failure, asked.detail)
-    served = await served_models(client)
+    return settings
+
+
+def _expect_model(settings: Settings, served: tuple[str, ...]) -> None:
     if served and settings.workload.model not in served:  # SGLang answers to any name
         names = shown(", ".join(dict.fromkeys(served)))
         raise PreflightFailed(
             f"{settings.base_url} serves {names}; asked for --model {settings.workload.model}", 2
         )
-    return settings
 
 
 async def _ask(client: httpx.AsyncClient, settings: Settings) -> RequestRecord:
@@ -52,11 +58,16 @@ async def _ask(client: httpx.AsyncClient, settings: Settings) -> RequestRecord:
     return record(raw)
 
 
+def _refused(failure: str) -> bool:
+    """Whether somebody answers there, and what was asked makes no sense to them."""
+    return failure == "not a stream" or (failure[:6] in ("http 3", "http 4") and failure not in _BUSY)
+
+
 def refusal(settings: Settings, failure: str, detail: str) -> PreflightFailed:
     """What the first request's failure means, said so that the next step is clear."""
     url, model = settings.base_url, settings.workload.model
     if failure in ("http 401", "http 403"):
         return PreflightFailed(f"{url}: {detail}; name the variable that holds the key with --api-key-env", 2)
-    if failure == "not a stream" or (failure[:6] in ("http 3", "http 4") and failure not in _BUSY):
-        return PreflightFailed(f"{url}: {detail}; asked for --model {model}", 2)
+    if _refused(failure):
+        return PreflightFailed(f"{root(url)}{CHAT_PATH}: {detail}; asked for --model {model}", 2)
     return PreflightFailed(f"{url}: {failure}: {detail or 'no answer'}", 3)

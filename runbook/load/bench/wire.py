@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from runbook.load.address import CHAT_PATH, root
 from runbook.load.bench.bounds import cost_of, most_bytes, too_much
 from runbook.load.bench.http1 import MAX_HEAD_BYTES, FramingError, read_response
-from runbook.load.client import CHAT_PATH
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -50,8 +50,8 @@ class Target:
 
 
 def target(base_url: str, api_key: str | None = None) -> Target:
-    """The chat endpoint of an http URL, with or without /v1. Raises ValueError for any other scheme."""
-    url = urlsplit(base_url.rstrip("/").removesuffix("/v1"))
+    """The chat endpoint of an http URL, with or without what stands from /v1 on. Raises ValueError for any other scheme."""
+    url = urlsplit(root(base_url))
     if url.scheme != "http" or not url.hostname:
         raise ValueError(f"should be http://HOST[:PORT], found {base_url!r}")
     lines = [

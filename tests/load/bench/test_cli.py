@@ -165,6 +165,18 @@ def test_a_model_that_the_list_does_not_hold_is_a_usage_error(capsys: pytest.Cap
     assert "serves deepseek-v4-flash; asked for --model misspelt" in capsys.readouterr().err
 
 
+def test_a_refused_model_is_told_beside_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    def other(index: int, request: Any) -> Any:
+        return Script((), 0, status=404)
+
+    models = json.dumps({"data": [{"id": "deepseek-v4-flash"}]})
+    with serving(StandIn(other, extra={"/v1/models": models})) as url:
+        assert bench(url, model="misspelt") == 2
+        assert "serves deepseek-v4-flash; asked for --model misspelt" in capsys.readouterr().err
+        assert bench(f"{url}/v2") == 2
+        assert f"{url}/v2/v1/chat/completions: HTTP 404" in capsys.readouterr().err
+
+
 def test_nobody_there_is_inconclusive_and_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("http://127.0.0.1:9") == 3
     assert capsys.readouterr().err.count("\n") == 1
