@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runbook.edits.shell import insertion, removal
 from runbook.edits.shell.environment import ANOTHER_LAUNCH, after
 from runbook.edits.shell.splices import Splice
-from runbook.edits.shell.statements import CUT
+from runbook.edits.shell.statements import CUT, EXPANSION
 from runbook.edits.shell.words import quote
 from runbook.errors import EditRefusedError
 
@@ -68,6 +68,8 @@ def reason(site: Site) -> str:
         return f"{site.name} is not the same for the server launched here; make it so, or edit it by hand"
     if site.where == CUT:
         return f"{site.name} is set on a line whose expansions may fail, and bash then drops the rest; put it on one of its own"
+    if site.where == EXPANSION:
+        return f"{site.name} is set under {EXPANSION} such as ${{{site.name}:=…}} or ((…)); write it as export {site.name}=value"
     if site.conditional:
         return f"{site.name} is set under {site.where}; move it to the top level, or edit it by hand"
     if site.fixed:

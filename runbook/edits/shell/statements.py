@@ -26,6 +26,7 @@ _IDLE = frozenset(
 
 # Where an assignment may never be reached
 CUT = "what may fail before it on its line"
+EXPANSION = "an expansion"
 # Where an assignment stays in a process of its own
 HIDDEN = (SUBSHELL, BACKGROUND)
 
@@ -171,7 +172,7 @@ def _written(node: Node, seen: Survey) -> Iterator[Site]:
     for name in seen.loops:
         yield _maybe(name["Value"], line(name), "a loop", start(name))
     for written in sorted(seen.writes):
-        yield _maybe(written, line(node), "an expansion", start(node))
+        yield _maybe(written, line(node), EXPANSION, start(node))
 
 
 def _maybe(name: str, at: int, where: str, offset: int) -> Site:
