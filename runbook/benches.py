@@ -46,13 +46,18 @@ def save(path: Path, result: Mapping[str, Any]) -> None:
 def writable(text: str) -> Path:
     """Where an --output-file will stand; raises UsageError where it could not be written once the load is over."""
     path = Path(text).absolute()
-    if (
-        not os.access(path.parent, os.W_OK | os.X_OK)
-        or path.is_dir()
-        or (path.exists() and not os.access(path, os.W_OK))
-    ):
+    if not _may_write(path):
         raise UsageError(f"--output-file: no file can be written at {text}")
     return path
+
+
+def _may_write(path: Path) -> bool:
+    try:
+        there, directory = path.exists(), path.is_dir()
+    except OSError:  # of a name that is too long for a file
+        return False
+    beside = os.access(path.parent, os.W_OK | os.X_OK)
+    return beside and not directory and (not there or os.access(path, os.W_OK))
 
 
 def write(path: Path, result: Mapping[str, Any], requests: Iterable[Mapping[str, Any]]) -> None:
@@ -78,8 +83,16 @@ def find(directory: Path, text: str) -> dict[str, Any] | None:
     A file is a result, an --output-file, or the document of a deploy, verify or bench with --json. Raises UsageError.
     """
     kept = directory / FOLDER / f"{text}.json"
-    path = kept if _NAME.fullmatch(text) and kept.is_file() else directory / text
-    return _read(path) if path.is_file() else None
+    path = kept if _NAME.fullmatch(text) and _is_file(kept) else directory / text
+    return _read(path) if _is_file(path) else None
+
+
+def _is_file(path: Path) -> bool:
+    """No name that is too long for one is a file's."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _read(path: Path) -> dict[str, Any]:
