@@ -1,3 +1,3 @@
-from tests.lab.fixtures import fresh_lab, lab, shell
+from tests.lab.fixtures import fresh_lab, lab, shell, small_lab
 
-__all__ = ["fresh_lab", "lab", "shell"]
+__all__ = ["fresh_lab", "lab", "shell", "small_lab"]

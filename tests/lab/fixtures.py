@@ -13,10 +13,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runbook import lab as embedded
+from runbook.lab import state
 from runbook.lab.state import LabState, Paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+
+SLEEPER = """[Service]
+ExecStart=/bin/sh -c 'setsid sleep 1000 & exec sleep 1000'
+[Install]
+WantedBy=multi-user.target
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +91,17 @@ def fresh_lab(lab: LabState) -> LabState:
 @pytest.fixture(scope="session")
 def shell(lab: LabState) -> Shell:
     return Shell(lab)
+
+
+@pytest.fixture
+def small_lab(tmp_path: Path) -> LabState:
+    """A lab with one unit of two sleeping processes, laid but not started: fast, and no model in it."""
+    from runbook.lab.keys import ensure_keys
+
+    lab = state.fresh_state(tmp_path, usual_ports=False)
+    ensure_keys(Paths(tmp_path).keys, lab.ssh_port)
+    for directory in (Paths(tmp_path).units, Paths(tmp_path).scripts):
+        directory.mkdir(parents=True)
+    (Paths(tmp_path).units / "sleeper.service").write_text(SLEEPER)
+    state.save(lab)
+    return lab

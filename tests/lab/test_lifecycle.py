@@ -27,26 +27,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.real
 
-SLEEPER = """[Service]
-ExecStart=/bin/sh -c 'setsid sleep 1000 & exec sleep 1000'
-[Install]
-WantedBy=multi-user.target
-"""
-
-
-@pytest.fixture
-def small_lab(tmp_path: Path) -> LabState:
-    """A lab with one unit of two sleeping processes, laid but not started: fast, and no model in it."""
-    from runbook.lab.keys import ensure_keys
-
-    lab = state.fresh_state(tmp_path, usual_ports=False)
-    ensure_keys(Paths(tmp_path).keys, lab.ssh_port)
-    for directory in (Paths(tmp_path).units, Paths(tmp_path).scripts):
-        directory.mkdir(parents=True)
-    (Paths(tmp_path).units / "sleeper.service").write_text(SLEEPER)
-    state.save(lab)
-    return lab
-
 
 def until(holds: object, seconds: float = 10.0) -> None:
     assert callable(holds)

@@ -1,0 +1,97 @@
+"""What a process holds on to: memory, descriptors, threads, children; and whether a figure grows with the work done.
+
+Linux: it is read from /proc.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PROC = Path("/proc")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """One look at a process: what its descriptors are open on, its threads by name, its children by pid, zombies too."""
+
+    rss_bytes: int
+    descriptors: tuple[str, ...]
+    threads: tuple[str, ...]
+    children: tuple[int, ...]
+
+    @property
+    def counted(self) -> tuple[int, int, int]:
+        """Descriptors, threads and children: what must be as many after the work as before it."""
+        return len(self.descriptors), len(self.threads), len(self.children)
+
+
+def of(pid: int | None = None) -> Footprint:
+    """The footprint of a process, by default this one."""
+    home = _PROC / str(pid or os.getpid())
+    tasks = list((home / "task").iterdir())
+    return Footprint(
+        rss_bytes=int((home / "statm").read_text().split()[1]) * _PAGE_BYTES,
+        descriptors=_descriptors(home / "fd"),
+        threads=tuple(sorted(_text(task / "comm").strip() for task in tasks)),
+        children=tuple(sorted(int(child) for task in tasks for child in _text(task / "children").split())),
+    )
+
+
+def left_over(before: Footprint, pid: int | None = None, within_s: float = 10.0) -> str:
+    """What a process has more of than before, in words; empty for nothing. What ends by itself may take a moment to."""
+    deadline = time.monotonic() + within_s
+    while (more := _more(before, of(pid))) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return more
+
+
+def _more(before: Footprint, after: Footprint) -> str:
+    grown = any(now > then for now, then in zip(after.counted, before.counted, strict=True))
+    return f"{before.counted} before, {after.counted} after: {after}" if grown else ""
+
+
+def _descriptors(directory: Path) -> tuple[str, ...]:
+    """What the descriptors are open on; the one that lists them is none of them."""
+    targets = (_target(entry) for entry in directory.iterdir())
+    return tuple(sorted(target for target in targets if target not in ("", f"{directory.resolve()}")))
+
+
+def _target(entry: Path) -> str:
+    try:
+        return str(entry.readlink())
+    except FileNotFoundError:  # closed meanwhile
+        return ""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (FileNotFoundError, ProcessLookupError):  # the thread ended meanwhile
+        return ""
+
+
+def files_below(*directories: Path) -> tuple[Path, ...]:
+    """Every file and symlink below these directories, in order."""
+    return tuple(
+        sorted(path for one in directories for path in one.rglob("*") if path.is_symlink() or path.is_file())
+    )
+
+
+def bytes_of(paths: Sequence[Path]) -> int:
+    """Contents of these files, in bytes."""
+    return sum(path.lstat().st_size for path in paths)
+
+
+def slope(samples: Sequence[float]) -> float:
+    """Growth from one sample to the next over the second half: by then whatever is kept once is there."""
+    later = samples[len(samples) // 2 :]
+    return statistics.linear_regression(range(len(later)), later).slope
