@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 _LINE_LIMIT = 1024 * 1024  # characters of one line; a result document is one line
 _LINES_AT_ONCE = 2_000
-_BACKLOG_LINES = 20_000  # beyond it the job waits for its reader
+_CHARACTERS_AT_ONCE = 4 * 1024 * 1024  # of twelve bytes each at worst, escaped in a frame of at most 64 MiB
+# Beyond either the job waits for its reader.
+_BACKLOG_LINES = 20_000
+_BACKLOG_CHARACTERS = 16 * 1024 * 1024
 _STDERR_LIMIT = 64 * 1024
 _DRAIN_S = 2.0  # how long after its end a job's output may still come, held open by what it left behind
 
@@ -33,6 +36,7 @@ class Job:
     ) -> None:
         self._changed = threading.Condition()
         self._lines: list[str] = []
+        self._characters = 0  # of those lines
         self._stderr = ""
         self._exit: int | None = None
         self._process = subprocess.Popen(
@@ -59,11 +63,23 @@ class Job:
             self._changed.wait_for(
                 lambda: self._lines or self._stderr or self._exit is not None, timeout=wait_s
             )
-            lines, self._lines = self._lines[:_LINES_AT_ONCE], self._lines[_LINES_AT_ONCE:]
+            lines = self._taken()
             stderr, self._stderr = self._stderr, ""
             ended = None if self._lines else self._exit
             self._changed.notify_all()
         return {"lines": lines, "stderr": stderr, "exit": ended}
+
+    def _taken(self) -> list[str]:
+        """The oldest lines, as many as one answer carries."""
+        size = count = 0
+        for line in self._lines[:_LINES_AT_ONCE]:
+            size += len(line)
+            if size > _CHARACTERS_AT_ONCE:
+                break
+            count += 1
+        taken, self._lines = self._lines[:count], self._lines[count:]
+        self._characters -= sum(map(len, taken))
+        return taken
 
     def stop(self, grace_s: float) -> int | None:
         """SIGTERM to the job's group, SIGKILL after the grace; its exit code, negative for a signal."""
@@ -92,8 +108,11 @@ class Job:
 
     def _take_line(self, line: str) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: len(self._lines) < _BACKLOG_LINES)
+            self._changed.wait_for(
+                lambda: len(self._lines) < _BACKLOG_LINES and self._characters < _BACKLOG_CHARACTERS
+            )
             self._lines.append(line)
+            self._characters += len(line)
             self._changed.notify_all()
 
     def _read_stderr(self, stream: IO[bytes]) -> None:

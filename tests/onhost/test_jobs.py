@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook.errors import MissingOnHostError, PreflightError
+from runbook.onhost import frames, jobs
 from runbook.ssh import InProcessWire
 from tests.onhost.helper import alive, eventually
 
@@ -115,3 +116,22 @@ def test_jobs_have_a_session_of_their_own(running: InProcessWire) -> None:
     job = running.call("job_start", argv=["sleep", "20"])
     assert os.getsid(job["pid"]) == job["pid"]
     running.call("job_stop", job=job["job"], grace_s=1.0)
+
+
+def test_a_job_whose_lines_never_end_is_kept_back_by_their_size_and_told_in_answers_that_fit() -> None:
+    face = "\N{GRINNING FACE}"
+    job = jobs.Job(
+        ["sh", "-c", f"line=$(yes {face} | head -n 200000 | tr -d '\\n'); while :; do echo \"$line\"; done"],
+        {},
+        None,
+        None,
+    )
+    try:
+        assert eventually(lambda: job._characters >= jobs._BACKLOG_CHARACTERS, 60)
+        assert job._characters < jobs._BACKLOG_CHARACTERS + 200_001
+        answer = job.poll(1.0)
+        assert set(map(len, answer["lines"])) == {200_000}
+        assert len(frames.encode({"id": 1, "ok": answer})) < frames.LIMIT_BYTES
+        assert job._characters < jobs._BACKLOG_CHARACTERS
+    finally:
+        job.stop(0.1)
