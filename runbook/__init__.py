@@ -1,3 +1,3 @@
 """Deploy and verify LLM serving on GPU hosts as one audited rollout."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
