@@ -228,6 +228,7 @@ def rollback(
     host: Names = None,
     to: str = "",
     force: bool = False,
+    dry_run: bool = False,
     yes: bool = False,
     reason: str = "",
     json: bool = False,

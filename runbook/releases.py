@@ -8,7 +8,7 @@ import hashlib
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from runbook.errors import ReleaseError
+from runbook.errors import ReleaseError, UsageError
 from runbook.model import Change, FileRecord, Release
 from runbook.planning import toward
 
@@ -109,6 +109,14 @@ def find(seen: Observation, release_id: str) -> Release:
     return found[0]
 
 
+def named(seen: Observation, text: str) -> Release:
+    """The release that the command line names; raises UsageError, as for any word of it that makes no sense."""
+    try:
+        return find(seen, text)
+    except ReleaseError as error:
+        raise UsageError(str(error)) from error
+
+
 def edited_since(seen: Observation, release: Release) -> tuple[str, ...]:
     """Paths whose bytes on disk are not the release's."""
     return tuple(
@@ -126,10 +134,10 @@ def holds(release: Release, paths: Iterable[str]) -> bool:
 def rollback_target(seen: Observation, to: str | None) -> Release:
     """Where a rollback goes: `to`; else what an interrupted deploy started from; else the parent of current.
 
-    Raises ReleaseError where there is no such place.
+    Raises UsageError for a `to` that is not there, ReleaseError where there is no such place.
     """
     if to:
-        return find(seen, to)
+        return named(seen, to)
     interrupted = (seen.inflight or {}).get("parent")
     if isinstance(interrupted, str):
         return find(seen, interrupted)

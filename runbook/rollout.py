@@ -142,7 +142,7 @@ def bench(work: Work, options: Options) -> Story:
 def rollback(work: Work, options: Options) -> Story:
     """Put an older release back, restart what it calls for, and check that it runs."""
     story = telling.begin(work, "rollback")
-    with telling.told(work, story, audited=True):
+    with telling.told(work, story, audited=not options.dry_run):
         with work.run.step("observe"):
             seen = work.observe()
             require_units(work.host, seen)
@@ -152,6 +152,8 @@ def rollback(work: Work, options: Options) -> Story:
         work.run.show("plan", plan)
         if target.engine:
             _warn(work, story, engine.warnings(target.id, target.engine, engine.look(work)))
+        if options.dry_run:
+            return story
         before.confirm(work)
         seen = before.lock(work, "rollback")
         seen = before.unchanged(work, plan, seen, lambda host, seen: files.plan_back(work, seen, target))

@@ -308,6 +308,25 @@ def test_a_rollback_may_be_rolled_back_to_the_newer_release_by_name() -> None:
     assert fake.files == after
 
 
+def test_a_dry_rollback_shows_the_way_back_and_asks_changes_and_records_nothing() -> None:
+    fake = a_host()
+    deploy(fake)
+    after, records = dict(fake.files), len(fake.audit)
+    fake.mode = "reading"
+    story = rollback(fake, Options(dry_run=True), confirm=False)
+    assert (story.exit_code, story.rolled_back_to, fake.files, len(fake.audit)) == (0, None, after, records)
+    assert story.plan is not None
+    assert DECODE in [change.path for change in story.plan.changes]
+
+
+@pytest.mark.parametrize("to", ["nosuch", ""])
+def test_a_release_that_is_misspelt_was_no_rollback_and_one_without_parent_was(to: str) -> None:
+    fake = a_host()
+    story = rollback(fake, Options(to=to or None))
+    assert story.exit_code == 2
+    assert len(fake.audit) == (0 if to else 1)
+
+
 def test_a_rollback_over_hand_edits_is_refused_and_forced_saves_them_first() -> None:
     fake = a_host()
     deploy(fake)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from runbook.errors import RunbookError
+from runbook.errors import RunbookError, UsageError
 from runbook.stages import inflight
 from runbook.story import Defect, Story
 
@@ -27,7 +27,7 @@ def begin(work: Work, action: str) -> Story:
 @contextlib.contextmanager
 def told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
     """Whatever ends a rollout, its record is written; errors of ours and a second Ctrl-C end it, foreign ones go on up
-    as a Defect, which keeps the story."""
+    as a Defect, which keeps the story. A command line that only the host could tell to make no sense was no rollout."""
     started = work.now()
     if audited:
         from runbook.stages import recording  # pages that only look keep no record and pay for none
@@ -44,8 +44,13 @@ def told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
             raise Defect(story) from error
         raise
     finally:
-        if audited:
+        if audited and not _misspelt(story):
             append_record(work, story, started)
+
+
+def _misspelt(story: Story) -> bool:
+    """A release or unit that is not there, named on the command line: nothing was begun."""
+    return isinstance(story.error, UsageError) and not (story.measured.bench or story.measured.validations)
 
 
 def append_record(work: Work, story: Story, started: datetime.datetime) -> None:

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from runbook import releases
-from runbook.errors import MeasureError, ReleaseError, UsageError
+from runbook.errors import MeasureError, UsageError
 from runbook.model import Bench
 from runbook.validations import bench, benchcommand
 from runbook.validations import options as words
@@ -81,13 +81,13 @@ def command_of(host: Host) -> str:
 
 
 def kept_of(seen: Observation, options: Options) -> Mapping[str, Any] | None:
-    """The result that the command line names, of a release or a file; None where it names none. Raises ReleaseError."""
+    """The result that the command line names, of a release or a file; None where it names none. Raises UsageError."""
     if options.baseline is not None or options.against is None:
         return options.baseline
-    release = releases.find(seen, options.against)
+    release = releases.named(seen, options.against)
     if release.bench is None:
         having = ", ".join(one.id for one in seen.releases if one.bench) or "none"
-        raise ReleaseError(f"release {release.id} keeps no bench; those that do: {having}")
+        raise UsageError(f"release {release.id} keeps no bench; those that do: {having}")
     return release.bench
 
 
