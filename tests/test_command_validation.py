@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from runbook.validations.command import parse
+from runbook.model import Command
+from runbook.ssh import InProcessWire
+from runbook.validations import LINE_CHARACTERS, Jobs
+from runbook.validations.command import EVIDENCE_CHARACTERS, measure, parse
+from tests.building import host
 
 GOOD = ('wall=152.8s counts={"maxrounds": 80}', "CORRUPTION sessions: 0/80 = 0%")
 
@@ -44,6 +48,13 @@ GOOD = ('wall=152.8s counts={"maxrounds": 80}', "CORRUPTION sessions: 0/80 = 0%"
         ((f'wall=1s counts={{"a": {"9" * 5000}}}', GOOD[1]), 0, "inconclusive"),
         (("wall=1s counts=" + '{"a": ' * 100_000 + "}", GOOD[1]), 0, "inconclusive"),
         (("everything is fine",), 0, "inconclusive"),
+        (
+            (
+                '{"event": "result", "result": {"kind": "sessions", "outcome": "pass", "corrupt": 0, "sessions": 80}}',
+            ),
+            0,
+            "inconclusive",
+        ),
         ((), 0, "inconclusive"),
     ],
 )
@@ -55,3 +66,15 @@ def test_only_two_lines_that_agree_with_each_other_are_an_answer(
 
 def test_a_pass_states_its_bound() -> None:
     assert parse("mine", GOOD, 0, 1.0)["upper_95"] == pytest.approx(0.0368, abs=1e-4)
+
+
+@pytest.mark.real
+def test_a_script_that_prints_a_megabyte_on_a_line_fills_no_memory_record_or_screen() -> None:
+    said: list[str] = []
+    spec = Command("mine", "yes 'wall=1s counts={' | head -c 3000000 | tr -d '\\n'; echo; echo done", 60.0)
+    with InProcessWire("running") as wire:
+        result = measure(Jobs(wire, host(), lambda: None), spec, lambda line, fields: said.append(line))
+    assert result["outcome"] == "inconclusive"
+    assert said[-1] == "done"
+    assert max(map(len, said)) == LINE_CHARACTERS
+    assert max(map(len, result["lines"])) == EVIDENCE_CHARACTERS

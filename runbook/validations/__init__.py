@@ -27,6 +27,7 @@ POLL_S = 1.0
 STOP_GRACE_S = 5.0
 STDERR_LINES = 10
 STDERR_CHARACTERS = 16_384
+LINE_CHARACTERS = 10_000  # of a kept line; a job may print a megabyte on one
 # How the load generator exits when it would not begin, and when nobody answered it.
 REFUSED, UNANSWERED = 2, 3
 
@@ -68,7 +69,7 @@ class Jobs:
     api_key: str | None = None
 
     def run(self, argv: Sequence[str], on_line: Callable[[str], None], *, keep: int = 200) -> Ended:
-        """Run `argv` to its end, telling each line of its stdout; keeps the last `keep` of them.
+        """Run `argv` to its end, telling each line of its stdout; keeps the beginnings of the last `keep` of them.
 
         However this ends, nothing of the job is left running: an exception here stops it on the host.
         """
@@ -82,7 +83,8 @@ class Jobs:
                 answer = self.wire.call("job_poll", job=job, wait_s=POLL_S)
                 for line in answer["lines"]:
                     on_line(line)
-                lines = [*lines, *answer["lines"]][-keep:] if keep else []
+                told = (line[:LINE_CHARACTERS] for line in answer["lines"])
+                lines = [*lines, *told][-keep:] if keep else []
                 stderr = (stderr + answer["stderr"])[-STDERR_CHARACTERS:]
                 if answer["exit"] is not None:
                     return Ended(answer["exit"], tuple(lines), stderr)

@@ -7,7 +7,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from runbook.validations import unjudged
+from runbook.validations import LINE_CHARACTERS, unjudged
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _WALL = re.compile(r"wall=(\d{1,9}(?:\.\d{1,9})?)s counts=(\{.*\})", re.ASCII)
 # Bounded, since Python refuses to read a number of more than 4300 digits.
 _CORRUPTION = re.compile(r"CORRUPTION sessions: (\d{1,9})/(\d{1,9}) = (\d{1,3}(?:\.\d{1,9})?)%")
-EVIDENCE_LINES = 20
+EVIDENCE_LINES, EVIDENCE_CHARACTERS = 20, 400
 ROUNDED = 1.0
 """Percentage points a script may round or cut off."""
 
@@ -28,14 +28,14 @@ def measure(jobs: Jobs, spec: Command, say: Callable[[str, Mapping[str, Any]], N
     """Run the script on the host, by `/bin/sh -c` as the host file wrote it, for at most `timeout_s` seconds."""
     started = time.monotonic()
     argv = ["timeout", "--signal=TERM", "--kill-after=5", f"{spec.timeout_s:.0f}", "/bin/sh", "-c", spec.run]
-    ended = jobs.run(argv, lambda line: say(line, {}))
+    ended = jobs.run(argv, lambda line: say(line[:LINE_CHARACTERS], {}))
     return parse(spec.name, ended.lines, ended.exit, time.monotonic() - started)
 
 
 def parse(name: str, lines: Sequence[str], status: int, wall_s: float) -> dict[str, Any]:
     """A sessions result document from the last pair of lines; without such a pair, inconclusive."""
     wall, corruption = _last(_WALL, lines), _last(_CORRUPTION, lines)
-    document = unjudged(name, wall_s, lines[-EVIDENCE_LINES:])
+    document = unjudged(name, wall_s, [line[:EVIDENCE_CHARACTERS] for line in lines[-EVIDENCE_LINES:]])
     problem = _problem(wall, corruption, status)
     if problem or wall is None or corruption is None:
         return document | {
