@@ -15,7 +15,7 @@ from tests.system.operators import Operator
 from tests.system.service import laying
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from tests.system.faults import Fault
@@ -97,6 +97,22 @@ def sample(every: Sequence[Cell], faults: Sequence[Fault]) -> list[Cell]:
         places.setdefault((cell.action, cell.index), len(places))
     wanted = len(faults)
     return [cell for cell in every if places[cell.action, cell.index] % wanted == turns[cell.fault.name]]
+
+
+def table(found: Mapping[Cell, Sequence[str]]) -> str:
+    """A row a step, a column a fault: `held` or FAILED; at the end how many of each."""
+    faults = list(dict.fromkeys(cell.fault.name for cell in found))
+    rows: dict[tuple[str, int, str], dict[str, str]] = {}
+    for cell, problems in found.items():
+        row = rows.setdefault((cell.action, cell.index, cell.step), {})
+        row[cell.fault.name] = "FAILED" if problems else "held"
+    failed = sum(map(bool, found.values()))
+    lines = [
+        " | ".join((f"{action} {index} {step}", *(row.get(fault, "") for fault in faults)))
+        for (action, index, step), row in sorted(rows.items())
+    ]
+    total = f"{len(rows)} steps x {len(faults)} faults: {len(found) - failed} held, {failed} failed"
+    return "\n".join((" | ".join(("step", *faults)), *lines, total))
 
 
 def play_all(wanted: Iterable[Cell], benches: Sequence[Bench]) -> dict[Cell, list[str]]:

@@ -43,7 +43,8 @@ def test_every_cell_holds(benches: list[Bench], every_cell: list[Cell]) -> None:
 
 
 def report(found: dict[Cell, list[str]]) -> None:
-    """Fail with one paragraph a cell in which something did not hold."""
+    """Print the table, for `pytest -s`; fail with one paragraph a cell in which something did not hold."""
+    print(f"\n{matrix.table(found)}")  # noqa: T201
     broken = {cell: problems for cell, problems in found.items() if problems}
     told = "\n".join(f"{cell}\n    " + "\n    ".join(problems) for cell, problems in broken.items())
     if broken:
