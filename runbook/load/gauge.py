@@ -36,6 +36,11 @@ class Reservoir:
         self._seen += other._seen
         self._kept = [*self._kept, *other._kept]
 
+    @property
+    def sample(self) -> Sequence[float]:
+        """What is kept: every number as long as they are no more than the size, then some of them."""
+        return self._kept
+
     def quantile(self, share: float) -> float | None:
         """The value below which that share of the sample lies; None of nothing."""
         if not self._kept:

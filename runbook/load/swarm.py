@@ -63,6 +63,8 @@ class Swarm:
         self.gauge = Gauge()
         self.registry = Registry(random.Random(options.seed))
         self.records: list[Record] = []
+        self.hard = 0
+        """Sessions with a hard finding so far."""
         self.live: dict[int, Story] = {}
         self.began = time.perf_counter()
         self.stopped = False
@@ -93,6 +95,7 @@ class Swarm:
             for task in asyncio.as_completed(tasks):
                 record, story = await task
                 self.records.append(record)
+                self.hard += hard_sessions([record])
                 await self._keep(record, story)
                 if self._enough() and not self.stopped:
                     self.stop()
@@ -139,9 +142,7 @@ class Swarm:
             asked_at = time.perf_counter()
             raw = await self._asker.ask(body, deadline - asked_at, self.gauge)
             story.served_s += (raw.ended or time.perf_counter()) - asked_at
-            answer = await self._aside(lambda: answer_of(raw))
-            raw.reads.clear()  # the wire's stall timer holds on to `raw` until it would have gone off
-            return answer
+            return await self._aside(lambda: answer_of(raw))
 
         return await play(script, story, asked, self._judge)
 
@@ -151,11 +152,6 @@ class Swarm:
 
     async def _aside(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._aside_of_loop, work)
-
-    @property
-    def hard(self) -> int:
-        """Sessions with a hard finding so far."""
-        return hard_sessions(self.records)
 
     def _enough(self) -> bool:
         return self.options.early_stop and self.hard >= ENOUGH

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook.load.bench.percentiles import percentile
+from runbook.load.gauge import Reservoir
 
 if TYPE_CHECKING:
     import asyncio
@@ -67,7 +68,7 @@ class HealthWatch:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._lags: list[float] = []
+        self._lags = Reservoir()
         self._stop = threading.Event()
         self._cpu = self._wall = 0.0
 
@@ -84,11 +85,11 @@ class HealthWatch:
             thread.join()
 
     def health(self) -> ClientHealth:
-        return _health(self._cpu / max(self._wall, 1e-9), [lag * 1e3 for lag in self._lags])
+        return _health(self._cpu / max(self._wall, 1e-9), [lag * 1e3 for lag in self._lags.sample])
 
     def _sample(self) -> None:
         while not self._stop.wait(_EVERY_S):
             self._loop.call_soon_threadsafe(self._arrived, time.perf_counter())
 
     def _arrived(self, sent: float) -> None:
-        self._lags.append(time.perf_counter() - sent)
+        self._lags.add(time.perf_counter() - sent)

@@ -152,6 +152,7 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._raw: RawStream | None = None
         self._ended: asyncio.Future[None] | None = None
+        self._watching: asyncio.Handle
         self._framing = ""  # how the answer ends, once its head is here
         self._keep = False
         self._most = self._size = self._cost = 0
@@ -174,13 +175,13 @@ class _Connection(asyncio.Protocol):
         assert self._transport is not None
         self._raw, self._ended, self._framing, self._keep = raw, self._loop.create_future(), "", False
         self._size, self._cost, self._most, self._false_ends, self._tail = 0, 0, most, 0, b""
-        watch = self._loop.call_soon(self._watch, raw, raw.sent + deadline_s, stall_s)
+        self._watching = self._loop.call_soon(self._watch, raw, raw.sent + deadline_s, stall_s)
         self._transport.write(request)
         try:
             await self._ended
         finally:
             self._raw, self.used = None, True
-            watch.cancel()
+            self._watching.cancel()  # else its timer would hold on to `raw` until it went off
             self._idle_since = time.perf_counter()
             if raw.failure or not self._keep:
                 self.close()
@@ -256,7 +257,8 @@ class _Connection(asyncio.Protocol):
         elif now - last >= stall_s:
             self._end(raw, "stalled" if raw.reads else "timeout", f"silent for {stall_s:g} s")
         else:
-            self._loop.call_later(min(over, last + stall_s) - now + 1e-3, self._watch, raw, over, stall_s)
+            again_s = min(over, last + stall_s) - now + 1e-3
+            self._watching = self._loop.call_later(again_s, self._watch, raw, over, stall_s)
 
     def _end(self, raw: RawStream, failure: str = "", detail: str = "") -> None:
         if self._ended is None or self._ended.done():
