@@ -105,6 +105,8 @@ def _stacked(cells: Sequence[str], width: int) -> list[str]:
 
 def _cell(row: dict[str, Any], column: str) -> str:
     value = row[column]
+    if column == "release":
+        value = value or row["rolled_back_to"]
     if column == "started":
         return str(value or "?")[:19].replace("T", " ")
     if column == "outcome" and row["rolled_back_to"]:

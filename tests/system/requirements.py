@@ -19,7 +19,7 @@ def obstacle(platform: str, uid: int) -> str | None:
     if uid != 0:
         return "booting Debian hosts needs root"
     if missing := base.missing_programs():
-        return f"booting Debian hosts needs programs that are not installed: {', '.join(missing)}{_packages(missing)}"
+        return lacking(missing)
     if not base.can_mount():
         return "booting Debian hosts needs to mount file systems, which this root may not"
     if not cgroups.usable():
@@ -31,10 +31,11 @@ def obstacle(platform: str, uid: int) -> str | None:
     return None
 
 
-def _packages(programs: Sequence[str]) -> str:
-    """The command that brings them, where they come in Debian packages that we know."""
+def lacking(programs: Sequence[str]) -> str:
+    """That these are missing, and the command that brings those whose Debian packages we know."""
     packages = sorted({SYSTEM[name] for name in programs if name in SYSTEM})
-    return f" (apt-get install {' '.join(packages)})" if packages else ""
+    bring = f" (apt-get install {' '.join(packages)})" if packages else ""
+    return f"booting Debian hosts needs programs that are not installed: {', '.join(programs)}{bring}"
 
 
 def demanded() -> bool:

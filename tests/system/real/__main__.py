@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.system.real.standing import Standing
 
 _NOT_UP = 3  # as `systemctl is-active` has it
+_INTERRUPTED = 130
 
 
 def main(words: Sequence[str]) -> int:
@@ -29,6 +30,8 @@ def main(words: Sequence[str]) -> int:
         standing, code, said = _ACTIONS[asked.action](asked, view.say)
     except RunbookError as error:
         return app.refuse(request, error)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     view.say(said)
     labtasks.tell(request, code, real=standing.to_json() if standing else None)
     return code
