@@ -160,7 +160,7 @@ def _stage(swap: Swap) -> None:
     os.makedirs(os.path.dirname(swap.target), mode=0o755, exist_ok=True)
     with directory.opened(swap.fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) as descriptor:
         _write_all(descriptor, content)
-        _dress(swap)
+        _dress(swap, descriptor)
         os.fsync(descriptor)
     _check(swap)
 
@@ -171,17 +171,17 @@ def _write_all(descriptor: int, content: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _dress(swap: Swap) -> None:
+def _dress(swap: Swap, descriptor: int) -> None:
     change = swap.change
     if os.path.exists(swap.target):
-        attributes.copy(swap.target, swap.fresh)
+        attributes.copy(swap.target, descriptor, change.path)
     else:
-        attributes.lay(swap.fresh, change.xattrs)
+        attributes.lay(descriptor, change.xattrs)
         if change.mode is None:
-            os.chmod(swap.fresh, 0o644)
-    attributes.own(swap.fresh, change.uid, change.gid)
+            os.fchmod(descriptor, 0o644)
+    attributes.own(descriptor, change.uid, change.gid, change.path)
     if change.mode is not None:
-        os.chmod(swap.fresh, change.mode)
+        os.fchmod(descriptor, change.mode)
 
 
 def _check(swap: Swap) -> None:
@@ -229,7 +229,7 @@ def _keep(swap: Swap) -> None:
 def _copy(source: str, target: str) -> None:
     with directory.opened(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) as descriptor:
         _write_all(descriptor, content_of(source))
-        attributes.copy(source, target)
+        attributes.copy(source, descriptor, source)
         os.fsync(descriptor)
 
 
