@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import tracemalloc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from runbook.load.ask import Asker, Bodies
+from runbook.load.bench.request import RawStream
+from runbook.load.bench.wire import target, wire_sender
+from runbook.load.gauge import Gauge
 from tests.faultserver.reply import encoded, events_of
 from tests.faultserver.server import Behaviour, FaultServer, Request
 from tests.load.test_run import OPTIONS, validated
@@ -50,3 +55,22 @@ def test_a_session_ten_times_as_long_needs_no_more_memory(tmp_path: Path) -> Non
     long, streamed = peak_bytes(20, tmp_path / "long.gz")
     assert streamed > 40 * 1024 * 1024
     assert long < 1.25 * short, (short, long, streamed)
+
+
+def requests_alive() -> int:
+    gc.collect()
+    return sum(type(one) is RawStream for one in gc.get_objects())
+
+
+@pytest.mark.real
+def test_a_request_that_is_over_is_forgotten_before_its_time_would_be_up() -> None:
+    async def body() -> int:
+        bodies = Bodies()
+        async with FaultServer(lambda request: Behaviour(status=400)).serving() as server:
+            sender = wire_sender(target(server.url), bodies.take, ahead=1, deadline_s=60.0, stall_s=60.0)
+            async with sender as send:
+                for _ in range(5):
+                    await Asker(send, bodies).ask({"messages": [], "stream": True}, 60.0, Gauge())
+                return requests_alive()
+
+    assert asyncio.run(body()) == requests_alive()
