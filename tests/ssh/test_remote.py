@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -395,6 +396,21 @@ def test_a_shell_that_hangs_is_given_up(
             UnreachableError, match=r"did not start within 3 s\n  waiting for the network home"
         ):
             start.run("reading", state, become=False)
+
+
+@pytest.mark.parametrize("to", ["", " >&2"], ids=["stdout", "stderr"])
+def test_a_login_that_never_stops_talking_is_given_up_in_bounded_memory(
+    tmp_path: Path, payload: Payload, state: str, to: str
+) -> None:
+    with forced(tmp_path / "talks", f"exec yes 'mail for you'{to}\n") as link:
+        tracemalloc.start()
+        try:
+            with pytest.raises(UnreachableError, match="Python did not start.*\n  mail for you"):
+                link.open_wire("reading", payload=payload, state=state)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < 40 << 20, f"{peak >> 20} MiB"
 
 
 # ------------------------------------------------------------------ sudo, played by a script with sudo's own words
