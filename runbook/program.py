@@ -75,15 +75,22 @@ class RunbookProgram(Program):
     def load_collection(self) -> None:
         """runbook's own tasks, whoever's tasks.py lies in the directory; another's only where -c or -r ask for it."""
         if self.args["search-root"].value or self.args.collection.value:
-            return self._others_collection()
-        here = str(Path.cwd())
-        self.config.set_project_location(here)
-        self.config.load_project()
-        dashes = self.config.tasks.auto_dash_names
-        self.collection = Collection.from_module(own_tasks(), loaded_from=here, auto_dash_names=dashes)
-        return None
+            self._load_anothers()
+        else:
+            self._load_own()
 
-    def _others_collection(self) -> None:
+    def _load_own(self) -> None:
+        _require_a_directory()
+        home = str(shipped.path(""))
+        if (
+            not shipped.is_installed()
+        ):  # there an invoke.py, which runs, is anybody's who can write to the directory
+            self.config.set_project_location(home)
+            self.config.load_project()
+        dashes = self.config.tasks.auto_dash_names
+        self.collection = Collection.from_module(own_tasks(), loaded_from=home, auto_dash_names=dashes)
+
+    def _load_anothers(self) -> None:
         try:
             super().load_collection()
         except Exit as error:
@@ -135,6 +142,15 @@ class RunbookProgram(Program):
             super().execute()
         except KeyboardInterrupt:
             raise Exit(code=INTERRUPTED) from None
+
+
+def _require_a_directory() -> None:
+    """Host files are looked for where we stand; a shell may stand in a directory that was removed."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        why = "the directory you are in was removed; change to one that is there"
+        raise Exit(f"{name()}: {why}", code=USAGE) from None
 
 
 def own_tasks() -> ModuleType:

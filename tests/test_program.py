@@ -80,6 +80,14 @@ def test_the_tasks_are_runbooks_own_whatever_lies_in_the_directory(tmp_path: Pat
     assert (done.returncode, json.loads(done.stdout)) == (0, ["lab"])
 
 
+def test_a_directory_that_was_removed_is_said(tmp_path: Path) -> None:
+    gone = f"mkdir {tmp_path}/gone && cd {tmp_path}/gone && rmdir ../gone"
+    done = shell(f"{gone} && invoke hosts.list", PYTHONPATH=str(HERE))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the directory you are in was removed" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_collection_that_is_not_there_is_a_refusal() -> None:
     done = shell("invoke -c nosuch plan")
     assert (done.returncode, done.stdout) == (2, "")

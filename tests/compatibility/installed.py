@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 CHECKOUT = Path(__file__).parents[2]
-PROGRAM = (sys.executable, "-m", "runbook.program")
+PROGRAM = (sys.executable, "-P", "-m", "runbook")  # -P: as a script in bin/ does not look where it is called
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,14 @@ def a_host_file_stands_on_a_profile_that_came_along(command: Installed) -> None:
     assert (checked.returncode, json.loads(checked.stdout)["host"]) == (0, "gpu1")
 
 
+def nothing_that_lies_in_the_directory_is_run(command: Installed) -> None:
+    for name in ("tasks.py", "invoke.py", "runbook.py"):
+        (command.directory / name).write_text("raise SystemExit('anybody may have written this')\n")
+    assert command.run("hosts.list").returncode == 0
+    for name in ("tasks.py", "invoke.py", "runbook.py"):
+        (command.directory / name).unlink()
+
+
 def an_edit_is_previewed(command: Installed) -> None:
     (command.directory / "serve.sh").write_text(SCRIPT)
     shown = command.run("plan --file serve.sh --set A=2")
@@ -86,6 +94,7 @@ def a_host_that_is_not_there_is_one_message(command: Installed) -> None:
 EXPECTED = (
     its_tasks_are_listed,
     an_empty_directory_has_the_lab_and_is_told_of_the_manual,
+    nothing_that_lies_in_the_directory_is_run,
     an_edit_is_previewed,
     a_host_that_is_not_there_is_one_message,
     a_host_file_stands_on_a_profile_that_came_along,
