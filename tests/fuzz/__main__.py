@@ -1,4 +1,4 @@
-"""Run one fuzzer from the project's root: `python -m tests.fuzz --target sse|script|frames|yaml --seconds 600`.
+"""Run one fuzzer from the project's root: `python -m tests.fuzz --target sse|script|flat|frames|yaml --seconds 600`.
 
 Every case comes from the seed and its number; a failure prints the command that tries that one case again.
 """

@@ -77,11 +77,11 @@ def hold(case: Case) -> None:
     )
     assert not set(case.unwanted) & set(found.values), "still there"
     if edited != text:
-        _hold_outside(text, edited, {*case.wanted, *case.unwanted})
+        hold_outside(text, edited, {*case.wanted, *case.unwanted})
         _hold_grammar(edited)
 
 
-def _hold_outside(text: str, edited: str, names: set[str]) -> None:
+def hold_outside(text: str, edited: str, names: set[str]) -> None:
     """Every place where lines differ has to do with a name that was asked for."""
     old, new = text.split("\n"), edited.split("\n")
     for tag, begin, end, first, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from tests.fuzz.fuzzing import Target
 
-MODULES = {"sse": "sse", "script": "script", "frames": "frames", "yaml": "hostfile"}
+MODULES = {"sse": "sse", "script": "script", "frames": "frames", "yaml": "hostfile", "flat": "flat"}
 
 
 def target(name: str) -> Target:

@@ -1,0 +1,72 @@
+"""Drop-ins and environment files: an edit is refused, or it is right, made once, and leaves every other line as it was."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from runbook import edits
+from runbook.errors import EditRefusedError
+from tests.fuzz.mutation import mutated
+from tests.fuzz.script import NAMES, VALUES, hold_outside
+
+if TYPE_CHECKING:
+    import random
+
+_CASES = Path(__file__).parent.parent / "cases" / "edits"
+KINDS = ("dropin", "env_file")
+WORDS = (
+    b"[Service]\n", b"[Unit]\n", b"[", b"]", b"Environment=", b"Environment=\n", b"EnvironmentFile=-/etc/x\n",
+    b"PassEnvironment=K\n", b"UnsetEnvironment=K\n", b"K=", b"K=1 ", b"'K=a b'", b'"K=', b"'", b'"', b"\\", b"\\\n",
+    b"\n", b"#", b";", b" ", b"\t", b"=", b"%i", b"%%", b"$K", b"\\x41", b"\\s", b"\\101", b"\x00", b"\r\n", b"\xff",
+    b"\xef\xbb\xbf", b"export ", b"x" * 3000, b".include /x\n", b"\xe2\x80\xa8", b"\x1b[2J",
+)  # fmt: skip
+
+
+def _sources(kind: str) -> list[bytes]:
+    cases = yaml.load((_CASES / f"{kind}.yaml").read_text("utf-8"), yaml.CSafeLoader)
+    return [case["text"].encode() for case in cases]
+
+
+SOURCES = {kind: _sources(kind) for kind in KINDS}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A file of a kind and what is asked of it."""
+
+    kind: str
+    source: bytes
+    wanted: dict[str, str]
+    unwanted: tuple[str, ...]
+
+
+def case(rng: random.Random) -> Case:
+    kind = rng.choice(KINDS)
+    source = mutated(rng.choice(SOURCES[kind]), WORDS, rng, others=SOURCES[kind])
+    names = rng.sample(NAMES, rng.randint(1, 2))
+    wanted = {name: rng.choice(VALUES) for name in names if rng.random() < 0.6}
+    return Case(kind, source, wanted, tuple(name for name in names if name not in wanted))
+
+
+def hold(case: Case) -> None:
+    kind, text = edits.named(case.kind), case.source.decode("utf-8", "surrogateescape")
+    with contextlib.suppress(EditRefusedError):
+        kind.read(text)
+    try:
+        edited = kind.edit(text, set=case.wanted, unset=case.unwanted)
+    except EditRefusedError:
+        return
+    assert kind.edit(edited, set=case.wanted, unset=case.unwanted) == edited, "a second edit changes it"
+    found = kind.read(edited).values
+    assert {name: found.get(name) for name in case.wanted} == case.wanted, "another value than asked for"
+    assert not set(case.unwanted) & set(found), "still there"
+    if edited != text:
+        before = kind.read(text).values
+        others = before.keys() - {*case.wanted, *case.unwanted}
+        assert {name: found.get(name) for name in others} == {name: before[name] for name in others}
+        hold_outside(text, edited, {*case.wanted, *case.unwanted, "[Service]"})
