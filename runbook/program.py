@@ -82,9 +82,8 @@ class RunbookProgram(Program):
     def _load_own(self) -> None:
         _require_a_directory()
         home = str(shipped.path(""))
-        if (
-            not shipped.is_installed()
-        ):  # there an invoke.py, which runs, is anybody's who can write to the directory
+        # A project's invoke.py is run. In a checkout it is ours; elsewhere anybody's who can write to the directory.
+        if not shipped.is_installed():
             self.config.set_project_location(home)
             self.config.load_project()
         dashes = self.config.tasks.auto_dash_names
