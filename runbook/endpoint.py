@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # Options of `python -m runbook.load repro` that are said otherwise here, or mean nothing here.
 OWN = frozenset(("base-url", "jsonl", "replay"))
+_OURS = "[0-9]*T[0-9]*-*.jsonl.gz"  # by the id of a rollout; a file of another name is somebody's own
 
 
 def run(request: Request) -> int:
@@ -107,10 +108,13 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def _kept_streams(directory: Path, rollout: str) -> Path:
-    """Where raw streams of unclean sessions go; only their owner may read them."""
+    """Where raw streams of unclean sessions go; only their owner may read them. Those of the last runs stay."""
+    from runbook.load import streams
+
     folder = directory / ".runbook" / "streams"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        streams.prune(folder, _OURS)
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror}; --streams FILE puts them elsewhere") from error
     return folder / f"{rollout}.jsonl.gz"

@@ -46,6 +46,8 @@ def keep(path: Path, content: bytes, *, most: int) -> None:
             file.write(content)
         fresh.replace(path)
         _prune(path, most)
+    with contextlib.suppress(OSError):
+        fresh.unlink(missing_ok=True)  # what a full disk took of it
 
 
 def unpickled(path: Path, kind: type[T]) -> T | None:

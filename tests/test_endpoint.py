@@ -18,6 +18,7 @@ import pytest
 
 from runbook import command_line, endpoint
 from runbook.errors import UsageError
+from runbook.load.streams import KEPT_FILES
 from runbook.request import Request
 from tests.faultserver.server import Behaviour, FaultServer
 
@@ -111,6 +112,19 @@ def test_streams_are_kept_for_their_owner_and_judged_again(
     assert told["replay"]["run"]["model"] == "m"
     assert validate(replay=kept) == 1
     assert "hard truncated, turn 1, round 1, byte -1" in capsys.readouterr().out
+
+
+@pytest.mark.real
+def test_streams_of_the_last_runs_stay_and_files_of_other_names(tmp_path: Path) -> None:
+    folder = tmp_path / ".runbook" / "streams"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "the-one-to-show.jsonl.gz").touch()
+    for number in range(KEPT_FILES + 10):
+        (folder / f"20260101T0000{number:02}-beef.jsonl.gz").touch()
+    with served(FaultServer(lambda request: Behaviour(cut_after=300))) as url:
+        validate(url=url, option=LENIENT, json=True, **SIZES)
+    assert len(list(folder.iterdir())) == KEPT_FILES + 2
+    assert (folder / "the-one-to-show.jsonl.gz").exists()
 
 
 @pytest.mark.real

@@ -67,3 +67,10 @@ def test_a_directory_of_another_user_is_not_written(tmp_path: Path) -> None:
     os.chown(theirs, 12345, 12345)
     usercache.keep(theirs / "a.pickle", b"kept", most=2)
     assert list(theirs.iterdir()) == []
+
+
+def test_what_a_full_disk_took_of_a_file_does_not_stay(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "a.pickle"
+    path.mkdir(parents=True)  # nothing can be put in its place
+    usercache.keep(path, b"kept", most=2)
+    assert [entry.name for entry in path.parent.iterdir()] == ["a.pickle"]
