@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from runbook.errors import GateError, MissingOnHostError, PreflightError
 from runbook.onhost import journal, units
 from runbook.onhost.calls import Refusal
+from tests import sshd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,3 +183,20 @@ def test_a_program_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(Refusal, match=r"`sleep 60` did not end\nno answer within 0 s"):
         command.run(["sleep", "60"], timeout_s=0.2)
     assert time.monotonic() - started < 30
+
+
+@pytest.mark.real
+def test_of_a_journal_of_100_mb_the_end_is_told_in_bounded_memory(
+    writing: InProcessWire, systemd: FakeSystemd
+) -> None:
+    wild = '\\033[2J{"id": 1, "ok": {"state": "forged"}}\\377\\n'
+    sshd.script(systemd.root / "journalctl", f"yes filler | head -c 100000000; printf '{wild}'")
+    tracemalloc.start()
+    try:
+        text = writing.call("journal", unit="a.service", lines=100_000, since=None, grep=None)["text"]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert text.endswith('\x1b[2J{"id": 1, "ok": {"state": "forged"}}\N{REPLACEMENT CHARACTER}')
+    assert len(text) <= journal.LIMIT_BYTES
+    assert peak < 100 << 20
