@@ -90,7 +90,8 @@ def offered(answer: httpx.Response) -> tuple[str, ...]:
     except (ValueError, RecursionError):
         return ()
     models = document.get("data") if isinstance(document, dict) else None
-    ids = (model.get("id") for model in models or () if isinstance(model, dict))
+    listed = models if isinstance(models, list) else ()
+    ids = (model.get("id") for model in listed if isinstance(model, dict))
     return tuple(name for name in ids if isinstance(name, str))
 
 

@@ -70,6 +70,8 @@ def asked(respond: Respond) -> PreflightFailed | None:
         httpx.Response(200, text="<html>"),
         httpx.Response(200, json=["m"]),
         httpx.Response(200, json={"data": None}),
+        httpx.Response(200, json={"data": 10**30}),
+        httpx.Response(200, json={"data": {"id": "m"}}),
         httpx.Response(200, text="[" * 100_000),
     ],
 )
