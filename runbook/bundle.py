@@ -35,6 +35,7 @@ NEEDS = (
     "exceptiongroup",
     "typing_extensions",
 )
+_LEFT_OUT = (".pyc", ".pyi", ".toml")
 _OPTIONAL = frozenset(("sniffio",))  # newer anyio and httpx do without
 
 
@@ -148,7 +149,7 @@ def _need(name: str) -> Iterator[tuple[str, Path]]:
 
 def _tree(directory: Path, name: str) -> Iterator[tuple[str, Path]]:
     for path in sorted(directory.rglob("*")):
-        if path.is_file() and path.suffix not in (".pyc", ".pyi", ".toml") and "__pycache__" not in path.parts:
+        if path.is_file() and path.suffix not in _LEFT_OUT and "__pycache__" not in path.parts:
             yield f"{name}/{path.relative_to(directory).as_posix()}", path
 
 

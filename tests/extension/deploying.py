@@ -13,7 +13,7 @@ from runbook.options import Options
 from runbook.work import Work
 from tests.fakehost import FakeHost
 
-UNIT = b"[Container]\nEnvironment=OLD=1\nEnvironment=KEPT=1\nImage=engine\n"
+SCRIPT = b"#!/usr/bin/fish\nset -gx OLD 1\nset -gx KEPT 1\nexec engine --port 30002\n"
 METRICS = "http://127.0.0.1:30002/metrics"
 
 
@@ -22,7 +22,10 @@ def deployed(hosts_dir: Path, *, metrics: bytes, said: list[str]) -> dict[str, A
     host = inventory.load("gpu1", hosts_dir=hosts_dir)
     path = host.units[0].script or ""
     fake = FakeHost(
-        host=host, files={path: UNIT}, pages={METRICS: metrics}, load=lambda argv: {"lines": said, "exit": 0}
+        host=host,
+        files={path: SCRIPT},
+        pages={METRICS: metrics},
+        load=lambda argv: {"lines": said, "exit": 0},
     )
     work = Work(
         host=host,

@@ -16,13 +16,13 @@ pytestmark = pytest.mark.real
 
 CHECKOUT = Path(__file__).parents[2]
 ADDED = Path(__file__).parent / "added"
-FILES = ("edits/container_script.py", "probes/metrics.py", "validations/tools.py")
+FILES = ("edits/fish_script.py", "probes/metrics.py", "validations/tools.py")
 HOST = """\
 ssh: gpu1.example.net
 units:
   decode:
     unit: decode.service
-    script: /etc/containers/systemd/decode.container
+    script: /root/serve_decode.fish
     health: metrics://127.0.0.1:30002/metrics
   router: {unit: router.service, url: http://127.0.0.1:30001}
 model: m
@@ -77,7 +77,7 @@ def test_each_is_one_file_and_a_deploy_uses_it(copy: Path) -> None:
     assert done.returncode == 0, done.stderr
     good, corrupt, silent = json.loads(done.stdout)
     assert (good["outcome"], good["error"], good["restarts"]) == ("pass", None, 1)
-    assert good["file"] == "[Container]\nEnvironment=NEW=1\nEnvironment=KEPT=1\nImage=engine\n"
+    assert good["file"] == "#!/usr/bin/fish\nset -gx NEW 1\nset -gx KEPT 1\nexec engine --port 30002\n"
     assert good["environ"] == {"NEW": "1", "KEPT": "1"}
     assert validation(good) == {"name": "tools8", "sessions": 8, "counts": {"ok": 8, "bad": 0}, "corrupt": 0}
     assert validation(corrupt)["corrupt"] == 1
@@ -96,6 +96,6 @@ def validation(deployed: dict[str, Any]) -> dict[str, Any]:
 
 def test_an_edit_that_was_added_previews_a_file_too(copy: Path) -> None:
     add(copy)
-    (copy / "decode.container").write_text("[Container]\nImage=engine\n")
-    shown = python(copy, "-m", "runbook.program", "plan", "--file", "decode.container", "--set", "NEW=1")
-    assert "+Environment=NEW=1" in shown.stdout
+    (copy / "serve.fish").write_text("exec engine\n")
+    shown = python(copy, "-m", "runbook.program", "plan", "--file", "serve.fish", "--set", "NEW=1")
+    assert "+set -gx NEW 1" in shown.stdout
