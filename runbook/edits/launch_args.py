@@ -111,6 +111,10 @@ def _refuse_indirect(script: Script, launch: Launch) -> None:
     if any(word.text == "xargs" for word in launch.words[: -len(launch.argv)]):
         raise EditRefusedError("xargs adds words that only a run can tell; write them out", line=launch.line)
     for rival in launch.rivals:
+        if rival.where and launch.words[0].text != "exec":
+            raise EditRefusedError(
+                "the script may launch this instead; edit its arguments by hand", line=rival.line
+            )
         if not rival.another:
             raise EditRefusedError(
                 "the script launches this program more than once; edit its arguments by hand", line=rival.line

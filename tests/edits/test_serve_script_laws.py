@@ -32,6 +32,7 @@ def _split(wanted: dict[str, str | None]) -> tuple[dict[str, str], list[str]]:
 
 @pytest.mark.real
 @given(script=scripts(), wanted=_wanted)
+@example(script='export K\n[ -n "$N" ] && exec python other\nexport K=0\npython -m x\n', wanted={"K": "1"})
 def test_only_the_asked_names_differ_in_what_the_server_really_gets(
     folder: Path, script: str, wanted: dict[str, str | None]
 ) -> None:
@@ -63,6 +64,7 @@ def test_only_the_asked_names_differ_in_what_the_server_really_gets(
 @example(script="read -a J <<<a\nexport J=0\npython -m sglang.launch_server\n")
 @example(script="export K=1\n: ${!EMPTY:=4}; export K=0\npython -m sglang.launch_server\n")
 @example(script="export K=1\necho $((1 / N)); export K=0\npython -m sglang.launch_server\n")
+@example(script='[ -n "$N" ] && exec python other\nK=0 python -m sglang.launch_server\n')
 def test_what_is_read_is_what_the_server_really_gets(folder: Path, script: str) -> None:
     with contextlib.suppress(EditRefusedError):
         seen = environment(folder, script.encode())

@@ -73,10 +73,7 @@ class Launch(NamedTuple):
 
 
 def find(statements: Sequence[Statement]) -> Launch | None:
-    """The launch of a script: the first `exec COMMAND`, one that is always reached before one under a condition.
-
-    Where there is none it is the last command that is no everyday tool.
-    """
+    """The launch of a script: the first `exec COMMAND` that is always reached, else the last command that is no everyday tool."""
     found = _found(statements)
     return found and found._replace(rivals=tuple(_rivals(statements, found)))
 
@@ -98,17 +95,20 @@ def _is_conditional(command: Command) -> bool:
 def _found(statements: Sequence[Statement]) -> Launch | None:
     leaves = (index for index, statement in enumerate(statements) if _is_exit(statement))
     statements = statements[: next(leaves, len(statements))]  # nothing behind a plain exit is ever reached
-    places = [(i, command) for i, statement in enumerate(statements) for command in statement.commands]
-    execs = [(i, command) for i, command in places if command.where in _SHALLOW and is_exec(command)]
-    certain = [(i, command) for i, command in execs if _is_certain(statements[i], command)]
-    for index, command in (*certain, *execs):
-        return _read(statements, index, command)
+    for index, statement in enumerate(statements):
+        for command in _execs(statement.commands):
+            if _is_certain(statement, command):
+                return _read(statements, index, command)
     for index in range(len(statements) - 1, -1, -1):
         commands = [c for c in statements[index].commands if not c.where.startswith(FUNCTION)]
-        launching = [command for command in commands if not is_tool(command)]
+        launching = [*_execs(commands), *(command for command in commands if not is_tool(command))]
         if launching:
             return _read(statements, index, launching[0])
     return None
+
+
+def _execs(commands: Sequence[Command]) -> list[Command]:
+    return [command for command in commands if command.where in _SHALLOW and is_exec(command)]
 
 
 def _is_exit(statement: Statement) -> bool:
