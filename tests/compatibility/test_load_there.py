@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.real
 
-VERSIONS = ("3.10", "3.13")
+VERSIONS = ("3.10", pytest.param("3.13", marks=pytest.mark.heavy))
 # What a client has to say of itself depends on what else this machine does.
 SESSIONS = (
     "--sessions 4 --rounds 2 --ctx 10 --max-tokens 600 --timeout 60 --seed 5 --min-concurrency 0.01 --jsonl"
