@@ -38,8 +38,6 @@ _ON_DISK = frozenset(
         "set_current",
     )
 )
-
-
 CHANGING = "SERVE_ROUND"
 """The flag whose value is another in each host file."""
 

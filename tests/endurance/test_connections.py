@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -81,9 +79,7 @@ def rollout(target: SshTarget, state: Path) -> None:
 def blocks_after_each(target: SshTarget, state: Path, rollouts: int) -> Iterator[int]:
     for _ in range(rollouts):
         rollout(target, state)
-        sys._clear_type_cache()
-        gc.collect()
-        yield sys.getallocatedblocks()
+        yield footprint.blocks()
 
 
 @pytest.mark.parametrize("rollouts", MANY)

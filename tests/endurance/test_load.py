@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import sys
 import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -51,12 +49,10 @@ def ran(url: str, options: Options, say: Any = quiet) -> SessionsResult:
 
 
 def blocks_after_each(url: str, options: Options, runs: int) -> Iterator[int]:
-    """Python's small objects that are alive after each of so many runs, what CPython itself caches let go."""
+    """Python's small objects that are alive after each of so many runs."""
     for _ in range(runs):
         assert sum(ran(url, options).counts.values()) == options.sessions
-        sys._clear_type_cache()
-        gc.collect()
-        yield sys.getallocatedblocks()
+        yield footprint.blocks()
 
 
 @pytest.mark.parametrize(
