@@ -35,27 +35,32 @@ validations:
 """
 
 
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package with the three files in it."""
+    place = tmp_path_factory.mktemp("extended")
+    shutil.copytree(CHECKOUT / "runbook", place / "runbook", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CHECKOUT / "tasks.py", place)
+    for name in FILES:
+        assert not (place / "runbook" / name).exists()
+        shutil.copy(ADDED / name, place / "runbook" / name)
+    return place
+
+
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """The package and its tasks in a directory of their own, and a host file that names what is not there yet."""
-    shutil.copytree(CHECKOUT / "runbook", tmp_path / "runbook", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(CHECKOUT / "tasks.py", tmp_path)
+def directory(tmp_path: Path) -> Path:
+    """An operator's, with a host file that names what the three files are for."""
     (tmp_path / "hosts").mkdir()
     (tmp_path / "hosts" / "gpu1.yml").write_text(HOST)
     return tmp_path
 
 
-def add(copy: Path) -> None:
-    for name in FILES:
-        shutil.copy(ADDED / name, copy / "runbook" / name)
-
-
-def python(copy: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    """Python in the copy, whose package comes before the checkout's."""
+def python(package: Path, directory: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    """Python in the operator's directory; runbook is the one beside `package`, the tests are the checkout's."""
     return subprocess.run(
         [sys.executable, *argv],
-        cwd=copy,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(copy), str(CHECKOUT)))},
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(package), str(CHECKOUT)))},
         capture_output=True,
         text=True,
         timeout=120,
@@ -63,17 +68,15 @@ def python(copy: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_host_file_that_names_what_nobody_added_says_so(copy: Path) -> None:
-    checked = python(copy, "-m", "runbook.program", "hosts.check")
+def test_a_host_file_that_names_what_nobody_added_says_so(directory: Path) -> None:
+    checked = python(CHECKOUT, directory, "-m", "runbook", "hosts.check")
     assert checked.returncode == 2
     assert "units.decode.health: should be a URL" in checked.stdout
     assert "validations[0].kind: should be sessions, or the name of another file" in checked.stdout
 
 
-def test_each_is_one_file_and_a_deploy_uses_it(copy: Path) -> None:
-    add(copy)
-    assert python(copy, "-m", "runbook.program", "hosts.check").returncode == 0
-    done = python(copy, "-m", "tests.extension.deploying", "hosts")
+def test_each_is_one_file_and_a_deploy_uses_it(extended: Path, directory: Path) -> None:
+    done = python(extended, directory, "-m", "tests.extension.deploying", "hosts")
     assert done.returncode == 0, done.stderr
     good, corrupt, silent = json.loads(done.stdout)
     assert (good["outcome"], good["error"], good["restarts"]) == ("pass", None, 1)
@@ -94,8 +97,7 @@ def validation(deployed: dict[str, Any]) -> dict[str, Any]:
     return {key: found[key] for key in ("name", "sessions", "counts", "corrupt")}
 
 
-def test_an_edit_that_was_added_previews_a_file_too(copy: Path) -> None:
-    add(copy)
-    (copy / "serve.fish").write_text("exec engine\n")
-    shown = python(copy, "-m", "runbook.program", "plan", "--file", "serve.fish", "--set", "NEW=1")
+def test_an_edit_that_was_added_previews_a_file_too(extended: Path, directory: Path) -> None:
+    (directory / "serve.fish").write_text("exec engine\n")
+    shown = python(extended, directory, "-m", "runbook", "plan", "--file", "serve.fish", "--set", "NEW=1")
     assert "+set -gx NEW 1" in shown.stdout
