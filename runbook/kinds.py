@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,12 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _PACKAGE = Path(__file__).parent
+_NAME = re.compile(r"[A-Za-z]\w{0,99}", re.ASCII)
 
 
 def exists(room: str, kind: str) -> bool:
     """Whether the room has a module of that name; nothing of the room is imported."""
-    return kind.isidentifier() and (_PACKAGE / room / f"{kind}.py").is_file()
+    return _NAME.fullmatch(kind) is not None and (_PACKAGE / room / f"{kind}.py").is_file()
 
 
 def named(room: str, kind: str, does: str) -> ModuleType:

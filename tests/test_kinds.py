@@ -14,7 +14,21 @@ from runbook.validations import command, sessions
 SESSIONS = Sessions("a", 1, 1, 0, 1, 1.0)
 
 
-@pytest.mark.parametrize("kind", ["../errors", "shell/words", "shell", "", "nosuch", "os", "serve_script.py"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "../errors",
+        "shell/words",
+        "shell",
+        "",
+        "nosuch",
+        "os",
+        "serve_script.py",
+        "__init__",
+        "x" * 300,
+        "a\0b",
+    ],
+)
 def test_a_kind_is_a_module_of_its_room_and_nothing_else(kind: str) -> None:
     assert not kinds.exists("edits", kind)
     with pytest.raises(UsageError, match="no edit named"):

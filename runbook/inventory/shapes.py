@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Modules of these rooms that are none of the kinds a host file can name.
 _NO_SCHEMES = ("breaker", "health", "ready", "unit")
-_NO_KINDS = ("__init__", "bench", "benchcommand", "command")
+_NO_KINDS = ("bench", "benchcommand", "command")
 
 
 def _wrong(should: str) -> PydanticCustomError:
