@@ -13,6 +13,7 @@ from runbook.model import SshTarget
 from runbook.places.names import PATTERNS
 from runbook.request import LAB, Request
 from runbook.story import Story
+from runbook.text import one_line
 from runbook.work import utc_now
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 WORDS = ("sglang", "vllm", "llama")
 _ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\]]+\]|[^:@\s]+)(?::(?P<port>\d{1,5}))?")
+_NAME = r"[A-Za-z0-9](?:[._-]?[A-Za-z0-9])*"
+_LONGEST = 100
 _NO_STATE = "/nonexistent/runbook"  # only units are looked at; state that is there may be another user's
 
 
@@ -58,9 +61,9 @@ def _free_path(request: Request) -> Path:
     if len(request.hosts) != 1:
         raise UsageError("hosts.adopt wants one --host NAME, the name of the file it writes")
     name = request.hosts[0]
-    if not re.fullmatch(r"[A-Za-z0-9](?:[._-]?[A-Za-z0-9])*", name) or name in (LAB, "example"):
+    if not re.fullmatch(_NAME, name) or len(name) > _LONGEST or name in (LAB, "example"):
         raise UsageError(
-            f"{name!r} is no name for a host file: letters, digits, dots and dashes, and not the lab's"
+            f"{one_line(name, 80)!r} is no name for a host file: letters, digits, dots and dashes, and not the lab's"
         )
     path = request.hosts_dir / f"{name}.yml"
     if path.exists():

@@ -41,6 +41,7 @@ LINES = {
     "a record": ["audit.show", "--id={}"],
     "a report": ["report", "--id={}"],
     "an endpoint": ["validate", "--url=http://127.0.0.1:1/{}"],
+    "a new host": ["hosts.adopt", "--host={}"],
     "an address to adopt": ["hosts.adopt", "--address={}"],
     "a time": ["audit.list", "--since={}"],
 }

@@ -117,12 +117,12 @@ def _removed(
 ) -> Iterator[_Splice]:
     """Unwanted names and repetitions of wanted ones; a line left empty goes, for alone it would reset everything."""
     last = {assignment.name: assignment for assignment in found.assignments}
-    gone: dict[Setting, list[Word]] = {}
+    gone: dict[int, tuple[Setting, list[Word]]] = {}
     for assignment in found.assignments:
         repeated = assignment.name in wanted and last[assignment.name] is not assignment
         if assignment.name in unwanted or repeated:
-            gone.setdefault(assignment.setting, []).append(assignment.word)
-    for setting, taken in gone.items():
+            gone.setdefault(assignment.setting.start, (assignment.setting, []))[1].append(assignment.word)
+    for setting, taken in gone.values():
         every = words(setting)[0]
         if len(taken) == len(every):
             yield setting.start, setting.end, ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from typing import Any
 
 import pytest
@@ -115,3 +117,25 @@ def test_what_is_no_kind_is_refused(kind: str) -> None:
 def test_a_name_that_a_specifier_decides_is_told_apart() -> None:
     found = dropin.read("[Service]\nEnvironment=K_%i=1 %%x=2 A=1\n")
     assert (found.values, found.unnamed) == ({"A": "1"}, {"K_%i": 2})
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (env_file, "A=1\n" * 16_000),
+        (env_file, "A=" + " x" * 30_000 + "\n"),
+        (dropin, "[Service]\n" + "Environment=A=1\n" * 4_000),
+        (dropin, "[Service]\nEnvironment=" + "A=1 " * 15_000 + "\n"),
+        (dropin, "[Service]\nEnvironment=" + "\\\n" * 30_000),
+    ],
+    ids=["lines", "blanks", "settings", "words", "continuations"],
+)
+def test_a_file_that_is_no_persons_costs_no_more_than_it_must_and_a_longer_one_is_refused(
+    kind: Any, text: str
+) -> None:
+    begun = time.process_time()
+    with contextlib.suppress(EditRefusedError):
+        kind.edit(text, set={"K": "1"}, unset=["A"])
+    assert time.process_time() - begun < 10
+    with pytest.raises(EditRefusedError, match="characters, at most 65536 are read"):
+        kind.edit(text + "#" * 65_536, set={"K": "1"})

@@ -17,7 +17,10 @@ from tests.fuzz.mutation import mutated
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Iterator
+    from types import ModuleType
 
+_PLACES_OF = 400  # lines
 _CASES = Path(__file__).parent.parent / "cases" / "edits"
 NAMES = ("K", "J", "SGLANG_OPT_USE_TOPK_V2", "SGLANG_OPT_USE_MULTI_STREAM_OVERLAP", "PATH", "NEW_NAME")
 VALUES = (
@@ -63,30 +66,49 @@ def case(rng: random.Random) -> Case:
 
 def hold(case: Case) -> None:
     text = case.source.decode("utf-8", "surrogateescape")
-    with contextlib.suppress(EditRefusedError):
-        serve_script.read(text)
-    try:
-        edited = serve_script.edit(text, set=case.wanted, unset=case.unwanted)
-    except EditRefusedError:
-        return
-    again = serve_script.edit(edited, set=case.wanted, unset=case.unwanted)
-    assert again == edited, "a second edit changes it"
-    found = serve_script.read(edited)
-    assert {name: found.values.get(name) for name in case.wanted} == case.wanted, (
-        "another value than asked for"
-    )
-    assert not set(case.unwanted) & set(found.values), "still there"
-    if edited != text:
+    edited = edited_by(serve_script, text, case.wanted, case.unwanted)
+    if edited is not None and edited != text:
         hold_outside(text, edited, {*case.wanted, *case.unwanted})
         _hold_grammar(edited)
 
 
+def edited_by(kind: ModuleType, text: str, wanted: dict[str, str], unwanted: tuple[str, ...]) -> str | None:
+    """The text after an edit of a kind, which is right and made once; None where it is refused."""
+    with contextlib.suppress(EditRefusedError):
+        kind.read(text)
+    try:
+        edited: str = kind.edit(text, set=wanted, unset=unwanted)
+    except EditRefusedError:
+        return None
+    assert kind.edit(edited, set=wanted, unset=unwanted) == edited, "a second edit changes it"
+    found = kind.read(edited).values
+    assert {name: found.get(name) for name in wanted} == wanted, "another value than asked for"
+    assert not set(unwanted) & set(found), "still there"
+    return edited
+
+
 def hold_outside(text: str, edited: str, names: set[str]) -> None:
     """Every place where lines differ has to do with a name that was asked for."""
-    old, new = text.split("\n"), edited.split("\n")
-    for tag, begin, end, first, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        differing = "\n".join([*old[begin:end], *new[first:last]])
-        assert tag == "equal" or any(name in differing for name in names), f"changed too: {differing!r}"
+    for differing in _differing(*_unlike(text.split("\n"), edited.split("\n"))):
+        assert any(name in differing for name in names), f"changed too: {differing!r}"
+
+
+def _unlike(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """Both without the lines they begin and end with alike."""
+    shorter = min(len(old), len(new))
+    before = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    after = next((at for at in range(shorter - before) if old[-1 - at] != new[-1 - at]), shorter - before)
+    return old[before : len(old) - after], new[before : len(new) - after]
+
+
+def _differing(old: list[str], new: list[str]) -> Iterator[str]:
+    """The text of each place; difflib takes the square of the lines' number, so of many all are one place."""
+    if len(old) + len(new) > _PLACES_OF:
+        yield "\n".join([*old, *new])
+        return
+    for tag, begin, end, first, last in difflib.SequenceMatcher(None, old, new, False).get_opcodes():
+        if tag != "equal":
+            yield "\n".join([*old[begin:end], *new[first:last]])
 
 
 def _hold_grammar(edited: str) -> None:

@@ -36,20 +36,21 @@ class Entry(NamedTuple):
 
 def entries(text: str) -> Iterator[Entry]:
     """Every entry of a file in order, those with impossible names included."""
-    at = folded_until = 0
+    at = folded_until = counted = 0
+    line = 1
     while True:
         at = _end(_BLANKS, text, at)
         if at >= len(text):
             return
         if text[at] in "#;":
-            line = _end(_COMMENT_LINE, text, at)
             folded_until = max(folded_until, _end(_COMMENT, text, at))
-            at = line
+            at = _end(_COMMENT_LINE, text, at)
             continue
         stop = _end(_KEY, text, at)
         if stop < len(text) and text[stop] == "=":
             value, end, closed = _value(text, stop + 1)
-            name, line = text[at:stop].rstrip(" \t"), text.count("\n", 0, at) + 1
+            name = text[at:stop].rstrip(" \t")
+            line, counted = line + text.count("\n", counted, at), at
             yield Entry(name, value, line, at, stop + 1, end, closed, at < folded_until)
             stop = end
         at = stop

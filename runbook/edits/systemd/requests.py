@@ -10,6 +10,7 @@ from runbook.errors import EditRefusedError
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+_LONGEST = 64 * 1024
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -28,7 +29,9 @@ def check(wanted: Mapping[str, str], unwanted: Collection[str]) -> None:
 
 
 def check_text(text: str) -> None:
-    """Refuse a file with a NUL, where systemd stops reading."""
+    """Refuse a file with a NUL, where systemd stops reading, and one that is no person's: its words are compared in pairs."""
+    if len(text) > _LONGEST:
+        raise EditRefusedError(f"the file has {len(text)} characters, at most {_LONGEST} are read")
     at = text.find("\0")
     if at >= 0:
         raise EditRefusedError("found a NUL byte; mend the file first", line=text.count("\n", 0, at) + 1)
