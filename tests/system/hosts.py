@@ -87,7 +87,9 @@ class TestHost:
         self.machine.link("down")
 
     def heal(self) -> None:
+        """Plug it in again; returns once sshd answers: the kernel says "no route" for a moment to whoever asks at once."""
         self.machine.link("up")
+        self.machine.wait_booted()
 
     @contextlib.contextmanager
     def full_disk(self, *, leave_bytes: int = 0) -> Iterator[None]:
