@@ -10,6 +10,7 @@ from runbook import edits, planning, releases
 from runbook.observation import release as parse_release
 from runbook.ssh.row import asked, together
 from runbook.stages import inflight
+from runbook.text import counted
 from runbook.work import new_id
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def write(
             *deeds,
         )
         _tell_of_damage(work, parent, kept)
-        step.detail = f"{len(plan.changes)} files, release {document['id']}"
+        step.detail = f"{counted(len(plan.changes), 'file')}, release {document['id']}"
     return str(document["id"])
 
 
@@ -95,7 +96,7 @@ def write_back(work: Work, plan: Plan, target: Release) -> None:
         written = (_written(work, plan),) if plan.changes else ()
         deeds = inflight.around(work, "write back", *written, _current(work, target.id))
         together(work.wire, inflight.opened(work, "rollback", back_to=target.id), *deeds)
-        step.detail = f"{len(plan.changes)} files of release {target.id}"
+        step.detail = f"{counted(len(plan.changes), 'file')} of release {target.id}"
 
 
 def _written(work: Work, plan: Plan) -> Asked:

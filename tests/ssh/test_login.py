@@ -118,7 +118,7 @@ def test_a_host_with_two_keys_is_known_by_either(tmp_path: Path) -> None:
 def test_a_key_the_host_does_not_know_is_refused_by_name(server: sshd.Sshd, tmp_path: Path) -> None:
     stranger = sshd.make_key(tmp_path / "stranger")
     message = refused(server.target(key=stranger))
-    assert "login refused\n" in message
+    assert "login refused:\n" in message
     assert f"tried: {stranger}" in message
 
 
