@@ -62,6 +62,32 @@ def test_a_script_that_is_gone_comes_back_with_all_it_carried(operator: Operator
     assert (host.read(SCRIPT), python(host, SHOW, SCRIPT)) == (laying.before("decode"), before)
 
 
+@pytest.mark.parametrize(
+    ("hidden", "lost"),
+    [((), ()), (("setfattr",), ("trusted.owner",))],
+    ids=["with setfattr", "with setfacl alone"],
+)
+def test_restore_sh_brings_a_script_that_is_gone_back_with_what_it_carried(
+    operator: Operator, host: TestHost, hidden: tuple[str, ...], lost: tuple[str, ...]
+) -> None:
+    python(host, SET, SCRIPT)
+    before = python(host, SHOW, SCRIPT)
+    deployed = operator.run("deploy", "gpu1", skip_validation=True)
+    assert deployed.code == 0
+    host.run(["rm", SCRIPT])
+    tools = ("python3", *hidden)
+    host.sh("; ".join(f"mv /usr/bin/{tool} /usr/bin/{tool}.hidden" for tool in tools))
+    try:
+        said = host.sh(f"{laying.STATE}/releases/{deployed.document['parent']}/restore.sh 2>&1")
+    finally:
+        host.sh("; ".join(f"mv /usr/bin/{tool}.hidden /usr/bin/{tool}" for tool in tools))
+    assert host.read(SCRIPT) == laying.before("decode")
+    assert [line.split()[2] for line in said.splitlines() if line.startswith("not restored:")] == list(lost)
+    for name in lost:
+        python(host, f"import os, sys; os.setxattr(sys.argv[1], {name!r}, b'serving')", SCRIPT)
+    assert python(host, SHOW, SCRIPT) == before
+
+
 def test_a_linked_script_stays_a_link_and_its_target_keeps_what_it_carries(
     operator: Operator, host: TestHost
 ) -> None:

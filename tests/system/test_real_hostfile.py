@@ -9,8 +9,11 @@ import pytest
 
 from runbook import inventory
 from runbook.errors import UsageError
+from tests.system.boot import owner
 from tests.system.boot.machine import Bind
+from tests.system.boot.records import Place
 from tests.system.real import hostfile
+from tests.system.real.standing import Kept, Standing
 
 _PROFILES = Path(__file__).parents[2] / "hosts" / "profiles"
 
@@ -43,6 +46,20 @@ def test_only_our_own_file_is_written_over_and_taken_away(tmp_path: Path) -> Non
     for file in (foreign, ours, tmp_path / "nowhere.yml"):
         hostfile.remove(file)
     assert (foreign.exists(), ours.exists()) == (True, False)
+
+
+@pytest.mark.parametrize("kept", ["", "null", "[]", "{}", '{"keeper": 1, "place": {"directory": "/x"}}', "{"])
+def test_a_note_of_a_host_that_is_none_names_no_host(kept: str, tmp_path: Path) -> None:
+    (tmp_path / "standing.json").write_text(kept)
+    assert Kept(tmp_path).load() is None
+
+
+def test_a_note_of_a_host_reads_back(tmp_path: Path) -> None:
+    noted = Standing(
+        owner.me(), Place(Path("/cache/runs/7"), 7), "192.0.2.10", "ssh root@192.0.2.10", "hosts/real.yml"
+    )
+    Kept(tmp_path).save(noted)
+    assert Kept(tmp_path).load() == noted
 
 
 def test_a_path_with_nspawns_own_separator_is_bound_in_whole() -> None:

@@ -15,7 +15,7 @@ from tests.system.boot.runs import locked
 
 PACKAGES = (
     "systemd", "systemd-sysv", "dbus", "libpam-systemd", "openssh-server", "sudo", "python3", "iproute2", "procps",
-    "csh", "zsh", "fish",
+    "acl", "attr", "csh", "zsh", "fish",
 )  # fmt: skip
 # What only costs time in a machine that lives for a minute.
 MASKED = (

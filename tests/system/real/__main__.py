@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runbook import app, labtasks
-from runbook.errors import RunbookError
+from runbook.errors import PreflightError, RunbookError
 from runbook.request import Request
+from tests.system.boot.commands import ProgramFailed
 from tests.system.real import switch
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ def main(words: Sequence[str]) -> int:
         standing, code, said = _ACTIONS[asked.action](asked, view.say)
     except RunbookError as error:
         return app.refuse(request, error)
+    except (
+        OSError,
+        ProgramFailed,
+    ) as error:  # of this machine: a directory nobody may write, an apt that fails
+        return app.refuse(request, PreflightError(str(error)))
     except KeyboardInterrupt:
         return _INTERRUPTED
     view.say(said)

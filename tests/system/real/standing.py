@@ -70,7 +70,7 @@ class Kept:
             kept = json.loads(self._file.read_text())
             directory = Path(kept.pop("place")["directory"])
             return Standing(Owner(**kept.pop("keeper")), Place(directory, int(directory.name)), **kept)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def forget(self) -> None:
