@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.real
 
-SMALL = replace(OPTIONS, sessions=2, max_tokens=100, early_stop=False)  # 1.4 MiB may come of an answer
+SMALL = replace(OPTIONS, sessions=1, max_tokens=100, early_stop=False)  # 1.4 MiB may come of an answer
 LENGTH = HEAD + b"content-length: 999999999\r\n\r\n"
 EVENT = b'data: {"choices": [{"index": 0, "delta": {"content": "on and on "}}]}\n\n'
 
@@ -46,6 +46,7 @@ ENDLESS = {
     "a body that has a length": (LENGTH, b"x" * 65536),
     "a body without one": (HEAD + b"\r\n", b": comment\n" * 6000),
     "ends that are none": (CHUNKED, chunk(b"data: x\r\n0;\r\n")),
+    "an end behind what is no chunk": (CHUNKED, b"zz\r\n0;\r\n\r\n"),
     "a head": (HEAD, b"x-more: and more\r\n" * 3000),
     "the tiniest chunks": (CHUNKED, chunk(b"x")),
 }
@@ -108,7 +109,7 @@ def test_no_part_of_the_framing_is_waited_for_without_end(stream: bytes, why: st
 def test_a_head_that_drips_is_read_once_and_an_answer_with_a_length_not_with_every_drop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from runbook.load.bench import wire
+    from runbook.load.bench import arriving
 
     readings: list[int] = []
 
@@ -116,7 +117,7 @@ def test_a_head_that_drips_is_read_once_and_an_answer_with_a_length_not_with_eve
         readings.append(len(reads))
         return read_response(reads)
 
-    monkeypatch.setattr(wire, "read_response", counted)
+    monkeypatch.setattr(arriving, "read_response", counted)
 
     def dripping(stream: bytes) -> list[bytes]:
         whole = HEAD + b"content-length: %d\r\n\r\n%s" % (len(stream), stream)

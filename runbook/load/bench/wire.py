@@ -11,15 +11,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from runbook.load.address import CHAT_PATH, root
-from runbook.load.bench.bounds import cost_of, most_bytes, too_much
-from runbook.load.bench.http1 import MAX_HEAD_BYTES, FramingError, read_response
+from runbook.load.bench.arriving import Arriving
+from runbook.load.bench.bounds import OversizedAnswerError, most_bytes
+from runbook.load.bench.http1 import FramingError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
     from runbook.load.bench.measure import Send
     from runbook.load.bench.request import RawStream
 
-_LAST_CHUNK = b"\r\n0\r\n\r\n"
-_ODD_LAST_CHUNK = re.compile(rb"\r\n0+[ \t]*(?:;[^\r\n]*)?\r\n(?:[^\r\n]+\r\n)*\r\n\Z")
-"""With more zeros, an extension or trailers (RFC 9112, 7.1)."""
-_TAIL = 1024
-_FALSE_ENDS = 16
-"""So often an answer may look over without being it: each time all of it is read."""
 _CONNECT_S = 10.0
 _IDLE_S = (
     1.0  # servers close idle connections after 5 s and more; one that is about to be closed must not be used
@@ -95,9 +89,8 @@ async def wire_sender(
                 raw.failure, raw.detail, raw.ended = "refused", str(error), time.perf_counter()
                 return
             used, asked = connection.used, time.perf_counter()
-            await connection.ask(
-                request, raw, deadline_s=deadline_s, stall_s=stall_s, most=most_bytes(wanted)
-            )
+            answer = Arriving(raw, most_bytes(wanted))
+            await connection.ask(request, answer, deadline_s=deadline_s, stall_s=stall_s)
             pool.give_back(connection)
             stale = used and raw.failure in ("", "reset") and not raw.reads and raw.ended - asked < _STALE_S
 
@@ -145,20 +138,14 @@ class _Pool:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection: appends what arrives to the request in progress, and sees where its answer ends."""
+    """One connection: hands what arrives to the answer in progress, and ends it with the answer or the time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._raw: RawStream | None = None
+        self._answer: Arriving | None = None
         self._ended: asyncio.Future[None] | None = None
         self._watching: asyncio.Handle
-        self._framing = ""  # how the answer ends, once its head is here
-        self._keep = False
-        self._most = self._size = self._cost = 0
-        self._missing = 0  # bytes of an answer with a length that are still to come
-        self._false_ends = 0
-        self._tail = b""
         self._idle_since = 0.0
         self.used = False
 
@@ -168,22 +155,20 @@ class _Connection(asyncio.Protocol):
         idle_s = time.perf_counter() - self._idle_since
         return self._transport is not None and not self._transport.is_closing() and idle_s < _IDLE_S
 
-    async def ask(
-        self, request: bytes, raw: RawStream, *, deadline_s: float, stall_s: float, most: int
-    ) -> None:
-        """Send one request and return when its answer is over, however it ended; `most` bytes of it are kept."""
+    async def ask(self, request: bytes, answer: Arriving, *, deadline_s: float, stall_s: float) -> None:
+        """Send one request and return when its answer is over, however it ended."""
         assert self._transport is not None
-        self._raw, self._ended, self._framing, self._keep = raw, self._loop.create_future(), "", False
-        self._size, self._cost, self._most, self._false_ends, self._tail = 0, 0, most, 0, b""
-        self._watching = self._loop.call_soon(self._watch, raw, raw.sent + deadline_s, stall_s)
+        self._answer, self._ended = answer, self._loop.create_future()
+        over = answer.raw.sent + deadline_s
+        self._watching = self._loop.call_soon(self._watch, answer.raw, over, stall_s)
         self._transport.write(request)
         try:
             await self._ended
         finally:
-            self._raw, self.used = None, True
+            self._answer, self.used = None, True
             self._watching.cancel()  # else its timer would hold on to `raw` until it went off
             self._idle_since = time.perf_counter()
-            if raw.failure or not self._keep:
+            if answer.raw.failure or not answer.keeps:
                 self.close()
 
     def close(self) -> None:
@@ -196,60 +181,25 @@ class _Connection(asyncio.Protocol):
         self._idle_since = time.perf_counter()
 
     def data_received(self, data: bytes) -> None:
-        raw = self._raw
-        if raw is None:
+        answer = self._answer
+        if answer is None:
             return self.close()  # nothing was asked
-        raw.reads.append((time.perf_counter(), data))
-        self._size += len(data)
-        self._cost += cost_of(data)
-        self._tail = (self._tail + data)[-_TAIL:]
-        if self._cost > self._most:
-            return self._end(raw, "badstream", too_much(self._most))
-        self._missing -= len(data)
-        if not self._framing and self._may_have_head(data):
-            self._learn(raw)
-        if self._over(raw):
-            self._end(raw)
+        try:
+            whole = answer.take(time.perf_counter(), data)
+        except (FramingError, OversizedAnswerError) as error:
+            return self._end(answer.raw, "badstream", str(error))
+        if whole:
+            self._end(answer.raw)
         return None
-
-    def _may_have_head(self, data: bytes) -> bool:
-        """A head that drips is read once its end is here, not with every drop."""
-        return b"\r\n\r\n" in data or b"\r\n\r\n" in self._tail or self._size > MAX_HEAD_BYTES
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self._raw is not None:
-            kind = "" if error is None else ("cut" if self._raw.reads else "reset")
-            self._end(self._raw, kind, str(error or ""))
-
-    def _learn(self, raw: RawStream) -> None:
-        """What the head, once it is whole, says about the answer's end and the connection's."""
-        try:
-            response = read_response(raw.reads)
-        except FramingError as error:
-            return self._end(raw, "badstream", str(error))
-        self._framing, self._missing = response.framing, response.missing
-        self._keep = response.framing != "close" and response.keeps
-        return None
-
-    def _over(self, raw: RawStream) -> bool:
-        """Whether the answer is whole. Of a chunked one mostly only the tail is looked at; all of it is read after the load."""
-        if self._framing == "chunked":
-            tail = self._tail
-            if tail.endswith(_LAST_CHUNK):
-                return True
-            odd = tail.endswith(b"\r\n\r\n") and _ODD_LAST_CHUNK.search(tail)
-            return bool(odd) and self._really_over(raw)
-        return self._framing == "length" and self._missing <= 0
-
-    def _really_over(self, raw: RawStream) -> bool:
-        over = read_response(raw.reads).whole
-        self._false_ends += not over
-        if self._false_ends > _FALSE_ENDS:
-            self._end(raw, "badstream", "an answer that looks over again and again")
-        return over
+        if self._answer is not None:
+            raw = self._answer.raw
+            kind = "" if error is None else ("cut" if raw.reads else "reset")
+            self._end(raw, kind, str(error or ""))
 
     def _watch(self, raw: RawStream, over: float, stall_s: float) -> None:
-        if self._raw is not raw:
+        if self._answer is None or self._answer.raw is not raw:
             return
         now, last = time.perf_counter(), raw.reads[-1][0] if raw.reads else raw.sent
         if now >= over:
