@@ -110,7 +110,8 @@ def _begin(venv: Path, uv: str | None) -> None:
 
 def _install(venv: Path, lock: Path, uv: str | None) -> None:
     python = str(venv / "bin" / "python")
-    pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]  # its errors, none of its warnings
+    # Twice quiet: its errors, none of its warnings.
+    pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     installer = [uv, "pip", "install", "-q", "--python", python] if uv else pip
     _run([*installer, "--require-hashes", "-r", str(lock)])
 
