@@ -27,23 +27,25 @@ def standing_in(*, pause_s: float = 0.0, cut_after: int | None = None) -> Iterat
     try:
         yield f"http://127.0.0.1:{ours.recv()}"
     finally:
-        process.terminate()
+        ours.close()
         process.join()
         process.close()
-        ours.close()
 
 
 def _serve(port_to: Connection, pause_s: float, cut_after: int | None) -> None:
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_until_terminated(port_to, Behaviour(pause_s=pause_s, cut_after=cut_after)))
+    asyncio.run(_until_left(port_to, Behaviour(pause_s=pause_s, cut_after=cut_after)))
 
 
-async def _until_terminated(port_to: Connection, behaviour: Behaviour) -> None:
+async def _until_left(port_to: Connection, behaviour: Behaviour) -> None:
+    """Serve until whoever started us closes the pipe, or is gone."""
+
     def choose(request: Request) -> Behaviour:
         server.bodies.clear()
         return behaviour
 
     server = FaultServer(choose)
     async with server.serving():
+        left = asyncio.Event()
+        asyncio.get_running_loop().add_reader(port_to.fileno(), left.set)
         port_to.send(server.port)
-        await asyncio.Event().wait()
+        await left.wait()
