@@ -10,7 +10,7 @@ import yaml
 
 from runbook import edits
 from tests.fuzz.mutation import mutated
-from tests.fuzz.script import NAMES, VALUES, edited_by, hold_outside
+from tests.fuzz.script import NAMES, VALUES, edited_by, hold_outside, on_one_line
 
 if TYPE_CHECKING:
     import random
@@ -54,8 +54,11 @@ def case(rng: random.Random) -> Case:
 def hold(case: Case) -> None:
     kind, text = edits.named(case.kind), case.source.decode("utf-8", "surrogateescape")
     edited = edited_by(kind, text, case.wanted, case.unwanted)
-    if edited is not None and edited != text:
-        before, after = kind.read(text).values, kind.read(edited).values
-        others = before.keys() - {*case.wanted, *case.unwanted}
-        assert {name: after.get(name) for name in others} == {name: before[name] for name in others}
-        hold_outside(text, edited, {*case.wanted, *case.unwanted, "[Service]"})
+    if edited is None or edited == text:
+        return
+    before, after = kind.read(text).values, kind.read(edited).values
+    names = {*case.wanted, *case.unwanted}
+    others = before.keys() - names
+    assert {name: after.get(name) for name in others} == {name: before[name] for name in others}
+    if on_one_line([*case.wanted.values(), *(before.get(name, "") for name in names)]):
+        hold_outside(text, edited, {*names, "[Service]"})

@@ -17,7 +17,7 @@ from tests.fuzz.mutation import mutated
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import ModuleType
 
 _PLACES_OF = 400  # lines
@@ -67,9 +67,13 @@ def case(rng: random.Random) -> Case:
 def hold(case: Case) -> None:
     text = case.source.decode("utf-8", "surrogateescape")
     edited = edited_by(serve_script, text, case.wanted, case.unwanted)
-    if edited is not None and edited != text:
-        hold_outside(text, edited, {*case.wanted, *case.unwanted})
-        _hold_grammar(edited)
+    if edited is None or edited == text:
+        return
+    _hold_grammar(edited)
+    before = serve_script.read(text).values
+    names = {*case.wanted, *case.unwanted}
+    if on_one_line([*case.wanted.values(), *(before.get(name, "") for name in names)]):
+        hold_outside(text, edited, names)
 
 
 def edited_by(kind: ModuleType, text: str, wanted: dict[str, str], unwanted: tuple[str, ...]) -> str | None:
@@ -91,6 +95,11 @@ def hold_outside(text: str, edited: str, names: set[str]) -> None:
     """Every place where lines differ has to do with a name that was asked for."""
     for differing in _differing(*_unlike(text.split("\n"), edited.split("\n"))):
         assert any(name in differing for name in names), f"changed too: {differing!r}"
+
+
+def on_one_line(values: Iterable[str | None]) -> bool:
+    """Whether each value is known to stand on one line: of several, only the first names its variable."""
+    return not any(value is None or "\n" in value for value in values)
 
 
 def _unlike(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
