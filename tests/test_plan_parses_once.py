@@ -29,7 +29,9 @@ def test_a_plan_that_changes_nothing_parses_each_script_once(monkeypatch: pytest
     seen = observation(
         decode=script, units={"decode.service": unit_state("decode.service", {"K": "parsed-once"})}
     )
-    made = planning.deploy(host(units=(unit,), flags=(Flag("K", "parsed-once", "a reason", ("decode",)),)), seen)
+    made = planning.deploy(
+        host(units=(unit,), flags=(Flag("K", "parsed-once", "a reason", ("decode",)),)), seen
+    )
     assert (made.changes, sorted(asked)) == ((), ["bash", "shfmt"])
     assert arguments.of_script(seen.files[DECODE].content or b"").tells("--mem-fraction-static")
     assert len(asked) == 2

@@ -405,7 +405,7 @@ def test_a_login_that_never_stops_talking_is_given_up_in_bounded_memory(
     with forced(tmp_path / "talks", f"exec yes 'mail for you'{to}\n") as link:
         tracemalloc.start()
         try:
-            with pytest.raises(UnreachableError, match="Python did not start.*\n  mail for you"):
+            with pytest.raises(UnreachableError, match=r"Python did not start.*\n  mail for you"):
                 link.open_wire("reading", payload=payload, state=state)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
