@@ -60,5 +60,5 @@ def hold(case: Case) -> None:
     names = {*case.wanted, *case.unwanted}
     others = before.keys() - names
     assert {name: after.get(name) for name in others} == {name: before[name] for name in others}
-    if on_one_line([*case.wanted.values(), *(before.get(name, "") for name in names)]):
+    if on_one_line(text, [*case.wanted.values(), *(before.get(name, "") for name in names)]):
         hold_outside(text, edited, {*names, "[Service]"})
