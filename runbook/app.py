@@ -13,7 +13,7 @@ from runbook.errors import RunbookError, UsageError
 from runbook.events import Ended, Run
 from runbook.interrupt import Interrupt
 from runbook.request import LAB, Request
-from runbook.story import Story
+from runbook.story import Defect, Story
 from runbook.view import View
 from runbook.work import new_id, utc_now
 
@@ -88,7 +88,11 @@ def document_of(
         story = Story(request.action, name, rollout_id, told.steps, told.findings, error=error)
     except Exception as error:  # noqa: BLE001 - the one place: a defect of ours becomes exit 70, with its traceback kept
         _keep_traceback(request, rollout_id)
-        story = Story(request.action, name, rollout_id, told.steps, told.findings, error=error)
+        story = (
+            error.story
+            if isinstance(error, Defect)
+            else Story(request.action, name, rollout_id, told.steps, told.findings, error=error)
+        )
     document = story.document()
     view.summary(document)
     told.tell(Ended(document))

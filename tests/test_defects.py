@@ -3,10 +3,13 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from runbook import app
+from runbook import app, rollout
 from runbook.events import Run
+from runbook.options import Options
 from runbook.request import Request
 from runbook.view import View
+from tests.test_after_the_write import refuse
+from tests.test_rollout import a_host, work_on
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,3 +47,16 @@ def test_a_defect_in_a_directory_that_cannot_be_written_is_shown_and_still_told(
     shown = capsys.readouterr()
     assert "ZeroDivisionError: by nobody" in shown.err
     assert shown.out == ""
+
+
+def test_a_defect_in_the_middle_of_a_rollout_keeps_plan_release_and_audit(tmp_path: Path) -> None:
+    fake = a_host()
+    refuse(fake, "record_start", ZeroDivisionError("by nobody"))
+    request = Request("deploy", json=True, directory=tmp_path)
+    view = View(io.StringIO(), silent=True)
+    told = app.document_of(
+        request, "gpu1", view, Run(), lambda run, name: rollout.deploy(work_on(fake), Options())
+    )
+    assert (told["exit_code"], told["release"]) == (70, fake.current)
+    assert told["plan"]["changes"]
+    assert told["audit"]["seq"] == 1
