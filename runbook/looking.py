@@ -10,7 +10,9 @@ from runbook.stages import telling
 from runbook.text import counted
 
 if TYPE_CHECKING:
-    from runbook.model import Observation, Unit
+    from collections.abc import Callable
+
+    from runbook.model import Host, Observation, Unit
     from runbook.options import Options
     from runbook.plan import Plan
     from runbook.story import Story
@@ -81,10 +83,18 @@ def _journal(work: Work, unit: Unit, options: Options) -> dict[str, Any]:
     return {"role": unit.role, "unit": unit.name, "lines": str(answer["text"]).splitlines()}
 
 
-def planned(work: Work, story: Story) -> tuple[Observation, Plan]:
-    """Look at the host once and plan a deploy from that; shown as the plan."""
+def looked(work: Work, *required: Callable[[Host, Observation], None]) -> Observation:
+    """Look at the host once, as a step that fails where something `required` is not there."""
     with work.run.step("observe"):
         seen = work.observe()
+        for require in required:
+            require(work.host, seen)
+    return seen
+
+
+def planned(work: Work, story: Story) -> tuple[Observation, Plan]:
+    """Look at the host once and plan a deploy from that; shown as the plan."""
+    seen = looked(work)
     with work.run.step("plan") as step:
         plan = story.plan = remembered.deploy(work.host, seen)
         planned = f"{counted(len(plan.changes), 'file')}, {counted(len(plan.restarts), 'restart')}"

@@ -14,7 +14,7 @@ from runbook.errors import (
     UnreachableError,
     UsageError,
 )
-from runbook.looking import planned
+from runbook.looking import looked, planned
 from runbook.observation import require_scripts, require_units
 from runbook.stages import (
     before,
@@ -70,10 +70,7 @@ def check(work: Work, options: Options) -> Story:
     """Ask whether what runs is what should run; changes nothing on the host but its audit."""
     story = telling.begin(work, "verify")
     with telling.told(work, story, audited=True):
-        with work.run.step("observe"):
-            seen = work.observe()
-            require_units(work.host, seen)
-            require_scripts(work.host, seen)
+        seen = looked(work, require_units, require_scripts)
         interrupted.record_if_left(work, seen)
         story.release = seen.current
         story.plan, refused = configuration.planned(work.host, seen)
@@ -107,9 +104,7 @@ def validate(work: Work, options: Options) -> Story:
         specs = loading.chosen(work.host, options.names)
         if not _load_allowed(work, options):
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
-        with work.run.step("observe"):
-            seen = work.observe()
-            require_units(work.host, seen)
+        seen = looked(work, require_units)
         story.release = seen.current
         if waiting.all_up(work) and waiting.serving_ready(work):
             watch = waiting.Watch.start(work)
@@ -124,9 +119,7 @@ def bench(work: Work, options: Options) -> Story:
         work = work._replace(host=benching.chosen(work.host, options))
         if not _load_allowed(work, options):
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
-        with work.run.step("observe"):
-            seen = work.observe()
-            require_units(work.host, seen)
+        seen = looked(work, require_units)
         story.release, story.extra["against"] = seen.current, options.against
         story.measured.baseline = benching.kept_of(seen, options)
         judge = benching.judge_of(work, story.measured.baseline, options.against)
@@ -143,9 +136,7 @@ def rollback(work: Work, options: Options) -> Story:
     """Put an older release back, restart what it calls for, and check that it runs."""
     story = telling.begin(work, "rollback")
     with telling.told(work, story, audited=not options.dry_run):
-        with work.run.step("observe"):
-            seen = work.observe()
-            require_units(work.host, seen)
+        seen = looked(work, require_units)
         target = releases.rollback_target(seen, options.to)
         before.refuse_hand_edits(work, seen, force=options.force)
         plan = story.plan = files.plan_back(work, seen, target)
@@ -169,9 +160,7 @@ def restart(work: Work, options: Options) -> Story:
     """Restart units by name, each healthy before the next, and check that what they serve is ready; edits nothing."""
     story = telling.begin(work, "restart")
     with telling.told(work, story, audited=not options.dry_run):
-        with work.run.step("observe"):
-            seen = work.observe()
-            require_units(work.host, seen)
+        seen = looked(work, require_units)
         before.refuse_unsettled(work, seen)
         plan = story.plan = choosing.restart_plan(work.host, seen, options.units)
         story.release = seen.current
