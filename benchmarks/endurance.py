@@ -18,7 +18,7 @@ from runbook.load.arguments import Asked
 from runbook.load.options import Options
 from runbook.load.run import run_validation
 from tests.endurance import footprint
-from tests.endurance.desk import Desk
+from tests.endurance.desk import EXITS, Desk
 from tests.endurance.standin import standing_in
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def year(directory: Path, rollouts: int, say: Say) -> None:
             now = footprint.of()
             resident.append(now.rss_bytes / MIB)
             say(f"{number:8}  {_held(now)}  {_lying(directory)}")
+    wrong = sum(code != EXITS[number % len(EXITS)] for number, code in enumerate(desk.exits))
+    say(f"{wrong} of {rollouts} ended other than they should")
     if len(resident) > 3:
         per_hundred = footprint.slope(resident) / max(1, rollouts // 10) * 100
         say(f"resident memory, second half: {per_hundred:+.2f} MiB per 100 rollouts")
