@@ -112,7 +112,9 @@ def _is_within(line: str, other: str) -> bool:
 
 def on_one_line(text: str, values: Iterable[str | None]) -> bool:
     """Whether each value is known to stand on one line: of several, only the first names its variable."""
-    return "\\\n" not in text and not any(value is None or "\n" in value for value in values)
+    closed = all(line.count(quote) % 2 == 0 for line in text.split("\n") for quote in "'\"")
+    known = not any(value is None or "\n" in value for value in values)
+    return closed and known and "\\\n" not in text and "\r" not in text
 
 
 def _hold_grammar(edited: str) -> None:
