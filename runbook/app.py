@@ -8,7 +8,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from runbook import inventory, opening, pages
+from runbook import inventory, opening, pages, usercache
 from runbook.errors import RunbookError, UsageError
 from runbook.events import Ended, Run
 from runbook.interrupt import Interrupt
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # When several hosts or reasons apply, the first of these wins (README, exit codes).
 EXIT_ORDER = (4, 1, 5, 3)
+DEFECTS = 50  # tracebacks that are kept
 
 
 def run(request: Request, *, listeners: Sequence[Listener] = ()) -> int:
@@ -133,12 +134,13 @@ def keep_bench(request: Request, told: Run, story: Story) -> None:
 
 
 def _keep_traceback(request: Request, rollout_id: str) -> None:
-    """Keep a defect's traceback in a file; where no file can be written it is shown."""
+    """Keep a defect's traceback in a file, beside the youngest others; where no file can be written it is shown."""
     trace = traceback.format_exc()
     path = request.directory / ".runbook" / "defects" / f"{rollout_id}.txt"
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.write_text(trace, "utf-8", "backslashreplace")
+        usercache.prune(path, DEFECTS)
     except OSError as error:
         print(f"{trace}this is a defect of runbook; {path} cannot be written: {error}", file=sys.stderr)  # noqa: T201
     else:

@@ -45,7 +45,7 @@ def keep(path: Path, content: bytes, *, most: int) -> None:
         ) as file:
             file.write(content)
         fresh.replace(path)
-        _prune(path, most)
+        prune(path, most)
     with contextlib.suppress(OSError):
         fresh.unlink(missing_ok=True)  # what a full disk took of it
 
@@ -69,7 +69,8 @@ def stamps(paths: Iterable[Path]) -> Iterator[bytes]:
         yield f"{path.name} {status.st_size} {status.st_mtime_ns};".encode()
 
 
-def _prune(path: Path, most: int) -> None:
+def prune(path: Path, most: int) -> None:
+    """Of the files beside `path` with its suffix, remove all but the `most` youngest."""
     kept = sorted(path.parent.glob(f"*{path.suffix}"), key=lambda found: found.stat().st_mtime)
     for old in kept[:-most]:
         old.unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 from typing import TYPE_CHECKING
 
 from runbook import app, rollout
@@ -60,3 +61,16 @@ def test_a_defect_in_the_middle_of_a_rollout_keeps_plan_release_and_audit(tmp_pa
     assert (told["exit_code"], told["release"]) == (70, fake.current)
     assert told["plan"]["changes"]
     assert told["audit"]["seq"] == 1
+
+
+def test_the_tracebacks_of_the_last_defects_are_kept(tmp_path: Path) -> None:
+    kept = tmp_path / ".runbook" / "defects"
+    kept.mkdir(parents=True)
+    for number in range(60):
+        path = kept / f"old-{number}.txt"
+        path.write_text("a traceback")
+        os.utime(path, (number, number))
+    document(tmp_path)
+    assert len(list(kept.iterdir())) == app.DEFECTS
+    assert (kept / "old-59.txt").exists()
+    assert not (kept / "old-10.txt").exists()
