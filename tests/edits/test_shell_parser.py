@@ -64,3 +64,9 @@ def test_a_parser_that_does_not_come_to_an_end_is_a_refusal(monkeypatch: pytest.
         parser.second_opinion(b"m x\n" * 5000),
     ):
         pass
+
+
+def test_plain_exports_and_comments_may_be_as_many_as_they_are() -> None:
+    comment = "x" * 300
+    lines = "".join(f"# {comment}\nexport A{n}={n}\n" for n in range(2_500))
+    assert len(parser.statements(f"set -e\n{lines}exec python\n".encode())) == 2_502

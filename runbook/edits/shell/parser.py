@@ -26,6 +26,7 @@ Node = dict[str, Any]
 _TIMEOUT_S = 60.0
 # Of what is no plain export and no comment. A word of one letter costs mvdan/sh a kilobyte of memory.
 _SOURCE_BYTES = 512 * 1024
+_GAP = re.compile(rb"[ \n]{2,}")  # an outline is mostly of these
 _ANSWER_BYTES = 64 * 1024 * 1024
 # Not a name character and no operator, so a byte outside UTF-8 can neither make nor break an assignment.
 _STAND_IN = b"%"
@@ -87,9 +88,10 @@ def statements(source: bytes) -> list[Node]:
 
 def parsed(source: bytes) -> list[Node]:
     """The same, every line of it read by mvdan/sh."""
-    if len(source) > _SOURCE_BYTES:
+    size = len(_GAP.sub(b" ", source))
+    if size > _SOURCE_BYTES:
         raise EditRefusedError(
-            f"the script has {len(source)} bytes of commands, at most {_SOURCE_BYTES} are read; edit it by hand"
+            f"the script has {size} bytes of commands, at most {_SOURCE_BYTES} are read; edit it by hand"
         )
     with tempfile.TemporaryFile() as answer:  # megabytes of JSON pass a file faster than a pipe
         done = _asked(_decodable(source), answer)
