@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -51,6 +52,13 @@ def _guarded_sleep(sleep: Callable[[float], None]) -> Callable[[float], None]:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Caches of these tests, and of the processes they start, are not the user's."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _heed_ctrl_c() -> None:
+    """A shell's background job ignores SIGINT, and so would the programs that tests send it to."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

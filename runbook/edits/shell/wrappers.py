@@ -92,7 +92,7 @@ def _skip_options(words: Sequence[Word], at: int, name: str, reading: Wrapping) 
         argument = words[at].text if option in takes_word.split() and at < len(words) else None
         _note_option(name, option, argument, reading)
         at += option in takes_word.split()
-    return at + plain
+    return min(at + plain, len(words))  # an option at the end may lack its word
 
 
 def _note_option(name: str, option: str, argument: str | None, reading: Wrapping) -> None:
