@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ class Refusal(Exception):
         self.data = dict(data or {})
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A callable part of the helper; its first argument is the session, the others go by name."""
 
     name: str

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(NamedTuple):
     """A line of the process table. `start_ticks` is clock ticks after boot and, with the pid, its identity."""
 
     pid: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from runbook.onhost.masking import mask
 
@@ -49,8 +49,7 @@ def is_shell(name: str) -> bool:
     return name.lstrip("-").partition(" ")[0] in SHELLS
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """Which variables leave the host: those `declared` as they are, `assigned` and matching ones with secrets masked."""
 
     declared: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
 
 from runbook.onhost import cgroups, command, commandline, environ
 from runbook.onhost import state as directory
@@ -17,14 +17,13 @@ from runbook.onhost.units import named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from runbook.onhost.session import Session
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """`kind` is environ, recorded or unknown; `pid` is who speaks, `started_at` seconds since the epoch.
 
     `argv` is its command line, empty where that is not known.
@@ -33,14 +32,13 @@ class Evidence:
     kind: str
     pid: int = 0
     started_at: float = 0.0
-    environ: Mapping[str, str] = field(default_factory=dict)
+    environ: Mapping[str, str] = {}
     detail: str = ""
-    pids: list[int] = field(default_factory=list)
-    argv: list[str] = field(default_factory=list)
+    pids: Sequence[int] = ()
+    argv: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """The process table at one moment, and where it was read."""
 
     proc: str
@@ -152,7 +150,7 @@ def starts(state: str) -> dict[str, Any]:
 
 def describe(one: Evidence) -> dict[str, Any]:
     """The evidence as the wire carries it."""
-    return asdict(one)
+    return one._asdict()
 
 
 @writing

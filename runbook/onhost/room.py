@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from runbook.onhost.calls import Refusal
 
@@ -16,8 +16,7 @@ _SLACK_BYTES = 16 * 1024
 UNCOUNTED_INODES = 1 << 31
 
 
-@dataclass(frozen=True)
-class Room:
+class Room(NamedTuple):
     """What a file system has left for this user, and whether it is mounted read-only."""
 
     free_bytes: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from runbook.onhost import attributes, command, room
 from runbook.onhost import state as directory
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 _CHECK_TIMEOUT_S = 20.0
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """One file's wanted bytes, None: absent. `before` is the digest it must have now, None: absent.
 
     `xattrs` (hexadecimal) are for a file that is not there: one that is keeps its own.
@@ -40,7 +39,7 @@ class Change:
     uid: int | None = None
     gid: int | None = None
     check: str | None = None
-    xattrs: Mapping[str, str] = field(default_factory=dict)
+    xattrs: Mapping[str, str] = {}
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> Change:
@@ -57,8 +56,7 @@ class Change:
         )
 
 
-@dataclass(frozen=True)
-class Swap:
+class Swap(NamedTuple):
     """A change and where it happens: the file itself, its staged successor, and the old one while we may need it."""
 
     change: Change
