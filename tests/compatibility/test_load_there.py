@@ -58,7 +58,7 @@ def test_agent_sessions_run_to_a_pass(version: str, directory: str, tmp_path: Pa
     command = bundle.load_argv(interpreters.needed(version), directory, repro)
 
     async def run() -> dict[str, Any]:
-        async with FaultServer(lambda request: Behaviour()).serving() as server:
+        async with FaultServer(lambda request: Behaviour(pieces=40, pause_s=0.01)).serving() as server:
             return await result(command, server.url)
 
     found = asyncio.run(run())
