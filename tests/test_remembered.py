@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from runbook import planning, remembered, usercache
 from runbook.errors import EditRefusedError, MissingOnHostError
-from runbook.model import Flag, Processes, Release
+from runbook.model import Processes, Release
 from tests.building import DECODE, OVERLAP, PREFILL, host, observation, script, unit_state
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from runbook.model import Host, Observation
 
@@ -27,6 +29,16 @@ RIGHT = {
 def converged(**fields: Any) -> Observation:
     right = {"prefill": script(), "decode": script(**{OVERLAP: "0"}), "units": RIGHT}
     return observation(**(right | fields))
+
+
+# Imported on the way, and read by no plan.
+NO_MATTER = {"__init__.py", "load/__init__.py", "load/outcome.py", "onhost/__init__.py", "verdict.py"}
+
+
+@pytest.fixture(autouse=True)
+def _this_code() -> Iterator[None]:
+    yield
+    remembered._code_stamp.cache_clear()
 
 
 @pytest.fixture
@@ -93,6 +105,7 @@ def test_anything_a_plan_may_read_makes_another(made: list[Host], tmp_path: Path
 
 def test_other_code_plans_anew(made: list[Host], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remembered.deploy(host(), converged(), cache=tmp_path)
+    remembered._code_stamp.cache_clear()
     monkeypatch.setattr(usercache, "stamps", lambda paths: iter([b"another version"]))
     remembered.deploy(host(), converged(), cache=tmp_path)
     assert len(made) == 2
@@ -104,12 +117,37 @@ def test_a_plan_that_does_something_is_not_kept(made: list[Host], tmp_path: Path
     assert (len(made), list(tmp_path.iterdir())) == (2, [])
 
 
-def test_a_secret_stands_in_no_cache(tmp_path: Path) -> None:
-    secret = Flag("ROUTER_API_KEY", "open-sesame", "who may ask", ("decode",))
-    units = RIGHT | {"decode.service": unit_state("decode.service", {"ROUTER_API_KEY": "open-sesame"})}
-    seen = converged(decode=script(ROUTER_API_KEY="open-sesame"), units=units)
-    remembered.deploy(host(flags=(secret,)), seen, cache=tmp_path)
-    assert not [path for path in tmp_path.rglob("*") if b"open-sesame" in path.read_bytes()]
+@pytest.mark.parametrize("name", ["ROUTER_API_KEY", "HTTPS_PROXY", "PGPASS", "SGLANG_EXTRA"])
+def test_what_a_script_holds_can_be_read_out_of_no_cache(made: list[Host], tmp_path: Path, name: str) -> None:
+    units = RIGHT | {"decode.service": unit_state("decode.service", {OVERLAP: "0", name: "open-sesame"})}
+    seen = converged(decode=script(**{OVERLAP: "0", name: "open-sesame"}), units=units)
+    for _ in range(2):
+        assert remembered.deploy(host(), seen, cache=tmp_path).wanted["decode"][name] == "open-sesame"
+    (kept,) = tmp_path.iterdir()
+    assert len(made) == 1
+    assert b"open-sesame" not in kept.read_bytes()
+    assert b"runbook" not in kept.read_bytes(), "no pickle lies open"
+
+
+def test_a_file_changed_in_the_moment_after_a_start_is_not_rounded_away(tmp_path: Path) -> None:
+    units = {name: unit_state(name, kind="unknown", started_at=1000.0101) for name in RIGHT}
+    for ctime_s, restarts in ((1000.05, 1), (999.0, 0)):
+        seen = converged(units=units)
+        files = {path: file._replace(ctime_ns=int(999e9)) for path, file in seen.files.items()}
+        files[DECODE] = files[DECODE]._replace(ctime_ns=int(ctime_s * 1e9))
+        found = remembered.deploy(host(), seen._replace(files=files), cache=tmp_path)
+        assert (len(found.restarts) > 0) == bool(restarts)
+
+
+@pytest.mark.real
+def test_all_code_that_plans_is_in_the_key() -> None:
+    ours = "[m.__file__ for name, m in sys.modules.items() if name.startswith('runbook')]"
+    code = f"import runbook.planning, sys; print(*{ours}, sep=chr(10))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()
+    known = {str(path) for path in remembered._code()}
+    left = {Path(path).relative_to(remembered._PACKAGE).as_posix() for path in loaded if path not in known}
+    assert left <= NO_MATTER
 
 
 def test_what_cannot_be_planned_is_said_every_time(made: list[Host], tmp_path: Path) -> None:
@@ -123,13 +161,24 @@ def test_what_cannot_be_planned_is_said_every_time(made: list[Host], tmp_path: P
     assert len(made) == 4
 
 
-@pytest.mark.parametrize("content", [b"", b"no pickle", pickle.dumps("no plan"), pickle.dumps(object())])
+@pytest.mark.parametrize("content", [b"", b"short", b"no seal that this could open", bytes(4096)])
 def test_what_is_no_plan_is_planned_anew(made: list[Host], tmp_path: Path, content: bytes) -> None:
     remembered.deploy(host(), converged(), cache=tmp_path)
     (kept,) = tmp_path.iterdir()
     kept.write_bytes(content)
     assert remembered.deploy(host(), converged(), cache=tmp_path).empty
     assert len(made) == 2
+
+
+def test_a_bit_of_it_that_is_another_is_found(made: list[Host], tmp_path: Path) -> None:
+    remembered.deploy(host(), converged(), cache=tmp_path)
+    (kept,) = tmp_path.iterdir()
+    whole = kept.read_bytes()
+    for at in range(0, len(whole), 7):
+        kept.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        made.clear()
+        remembered.deploy(host(), converged(), cache=tmp_path)
+        assert len(made) == 1
 
 
 def test_what_another_could_have_written_is_not_read(made: list[Host], tmp_path: Path) -> None:

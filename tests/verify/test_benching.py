@@ -170,7 +170,7 @@ def test_a_loss_beyond_the_accepted_one_fails_and_says_what_was_accepted() -> No
     slowed(fake, loads, 0.60)
     story = deploy(fake)
     assert (story.exit_code, verdicts(story)) == (1, ["regression"] * 2)
-    said = f"more than what is accepted: {ACCEPT}"
+    said = f"a loss of up to 20 % is accepted: {ACCEPT}"
     assert sum(finding.message.endswith(said) for finding in story.findings) == 2
 
 

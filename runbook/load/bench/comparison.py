@@ -108,28 +108,38 @@ class Comparison:
     def _finding(self, row: Row) -> Finding:
         outcome, message = _OUTCOMES[row.verdict], row.text(self.max_regression)
         if self.accept and row.sound and row.verdict != "no regression":
-            if self._beyond_accepted(row):
-                message = f"{message}; more than what is accepted: {self.accept}"
-            else:
-                outcome, message = Outcome.PASS, f"{message}; accepted: {self.accept}"
+            loss = accepted_loss(self.accept)
+            outcome = outcome if _beyond(row, loss) else Outcome.PASS
+            message = f"{message}; {_size(loss)} is accepted: {self.accept}"
         return Finding("bench", outcome, message, {**asdict(row), "accept": self.accept})
-
-    def _beyond_accepted(self, row: Row) -> bool:
-        """As with the gate itself, only an interval that lies wholly beyond the accepted loss is too much."""
-        loss = accepted_loss(self.accept or "")
-        return loss is not None and row.high is not None and row.high < 1 - loss
 
 
 def accepted_loss(accept: str) -> float | None:
     """The loss that a declared reason names, as `overlap off costs ≤ 8 %`: 0.08; None where it names none.
 
-    `≤`, `<=`, `at most` and `up to` say it; of several the largest counts. Without one, any loss is accepted.
+    `≤` or `<=` say it, or where neither stands `at most` and `up to`. Of several the smallest counts, of `8 to 12 %` its
+    end. Without one, any loss is accepted; the finding says how the reason was read.
     """
-    found = _SIZE.findall(accept)
-    return max(float(number.replace(",", ".")) for number in found) / 100 if found else None
+    found = _SIGNED.findall(accept) or _WORDED.findall(accept)
+    return min(float((end or number).replace(",", ".")) for number, end in found) / 100 if found else None
 
 
-_SIZE = re.compile(r"(?:≤|<=|\bat most|\bup to)\s*(\d+(?:[.,]\d+)?)\s*%", re.IGNORECASE)
+def _beyond(row: Row, loss: float | None) -> bool:
+    """As with the gate itself, only an interval that lies wholly beyond the accepted loss is too much."""
+    return loss is not None and row.high is not None and row.high < 1 - loss
+
+
+def _size(loss: float | None) -> str:
+    return "any loss" if loss is None else f"a loss of up to {100 * loss:g} %"
+
+
+_NUMBER = r"\d*[.,]?\d+"
+_PERCENT = (
+    r"[\s:~≈]*(?:(?:about|ca\.?|roughly)\s+)?"
+    rf"({_NUMBER})\s*[%％]?(?:\s*(?:[-–]|to\b|or\b)\s*({_NUMBER}))?\s*(?:(?<=[%％])|[%％]|percent\b)"
+)
+_SIGNED = re.compile(rf"(?:≤|<=){_PERCENT}", re.IGNORECASE)
+_WORDED = re.compile(rf"\b(?:at\s+most|up\s+to){_PERCENT}", re.IGNORECASE)
 _OUTCOMES = {
     "regression": Outcome.FAIL,
     "no regression": Outcome.PASS,

@@ -74,8 +74,9 @@ def test_a_declared_cost_covers_no_loss_beyond_the_size_it_names(factor: float, 
         result(level(8, *STEADY)), result(level(8, *times(factor))), max_regression=0.08, accept=reason
     )
     assert found.outcome == outcome
-    assert (f"more than what is accepted: {reason}" in found.findings()[0].message) == (
-        outcome is Outcome.FAIL
+    said = found.findings()[0].message
+    assert found.rows[0].verdict == "no regression" or said.endswith(
+        f"a loss of up to 12 % is accepted: {reason}"
     )
 
 
@@ -83,7 +84,20 @@ def test_a_declared_cost_covers_no_loss_beyond_the_size_it_names(factor: float, 
     ("reason", "loss"),
     [
         ("overlap off costs ≤ 8 %, needed for correctness", 0.08),
-        ("up to 12.5% at 80, at most 3 % below", 0.125),
+        ("up to 12.5% at 80, at most 3 % below", 0.03),
+        ("up to 95 % of requests hit the cache, overlap off costs ≤ 8 %", 0.08),
+        ("at most 8 %; GPU util up to 100%", 0.08),
+        ("costs ≤ 8–12 %", 0.12),
+        ("costs ≤ 8-12%", 0.12),
+        ("costs ≤ 8 % to 12 %", 0.12),
+        ("up to 8 or 9 %", 0.09),
+        ("costs ≤ ~8 %", 0.08),
+        ("costs ≤ about 8 %", 0.08),
+        ("at most: ca. 8 %", 0.08),
+        ("at  most .5 %", 0.005),
+        ("≤ 8 percent", 0.08),
+        ("≤ 8％", 0.08),
+        ("≤ 8 tokens", None),
         ("costs <=7,5%", 0.075),
         ("overlap off costs 20 %", None),
         ("setup to 8 %, backup to 9 %", None),
