@@ -54,7 +54,8 @@ def test_a_session_ten_times_as_long_needs_no_more_memory(tmp_path: Path) -> Non
     short, _ = peak_bytes(2, tmp_path / "short.gz")
     long, streamed = peak_bytes(20, tmp_path / "long.gz")
     assert streamed > 40 * 1024 * 1024
-    assert long < 1.25 * short, (short, long, streamed)
+    # How many pieces lie in buffers at the peak is chance; ten times as much kept would be ten times as much.
+    assert long < 2 * short, (short, long, streamed)
 
 
 def requests_alive() -> int:
