@@ -73,8 +73,10 @@ def _sealed(plan: Plan, key: bytes) -> bytes:
 
 def _opened(content: bytes | None, key: bytes) -> Plan | None:
     """The plan that was sealed with this key; None where there is none, or where a bit of it is another."""
+    if content is None:
+        return None
     try:
-        opened = AESGCM(key).decrypt((content or b"")[:_NONCE_BYTES], (content or b"")[_NONCE_BYTES:], None)
+        opened = AESGCM(key).decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], None)
     except (InvalidTag, ValueError):
         return None
     plan: Plan = pickle.loads(opened)
