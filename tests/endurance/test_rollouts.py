@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runbook.edits.shell import script as script_parser
 from tests.endurance import footprint
 from tests.endurance.desk import EXITS, KEEP, ROUND, Desk
 from tests.sshd import script
@@ -64,10 +63,9 @@ def sample(desk: Desk) -> Sample:
 
 
 def one_round(desk: Desk) -> None:
-    """Every kind of rollout; then what is kept within bounds, and full only after many rounds, is let go."""
+    """Every kind of rollout."""
     for _ in ROUND:
         desk.next()
-    script_parser.parse.cache_clear()
 
 
 def lived(desk: Desk, rounds: int) -> Iterator[Sample]:
