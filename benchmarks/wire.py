@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
-import dataclasses
 import hashlib
 import http.server
 import statistics
@@ -150,7 +149,7 @@ def measure(repeats: int, round_trip_s: float) -> str:
         near = server.target()
         with server.known_hosts.open("a", encoding="ascii") as known:
             known.write(server.known_hosts.read_text(encoding="ascii").replace(str(server.port), str(port)))
-        far = dataclasses.replace(near, port=port)
+        far = near._replace(port=port)
 
         def steps(target: SshTarget) -> Steps:
             return {**wire_steps(target, root, payload, url), **fabric_steps(target)}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from runbook.events import Event
     from runbook.ssh import Mode, Wire
+    from runbook.ssh.row import Asked
 
 # Arguments that say what a call is about; the others are contents, or may hold what nobody should read.
 _ABOUT = ("unit", "units", "id", "job", "ports", "step", "lines", "since", "grep", "after")
@@ -45,6 +46,9 @@ class TellingWire:
         for called in _each(whole) if name == ROW else (whole,):
             self.tell(called)
         return value
+
+    def ask_ahead(self, *row: Asked) -> None:
+        self.wire.ask_ahead(*row)
 
 
 def _each(row: Called) -> Sequence[Called]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 from runbook import bundle, inventory, observation, pages, provenance, ssh, tunnel
 from runbook.calling import TellingWire
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from runbook.model import Host
     from runbook.request import Request
     from runbook.ssh import Mode
+    from runbook.ssh.link import Link
     from runbook.ssh.row import Asked
     from runbook.view import View
 
@@ -56,8 +57,11 @@ def work(
     with contextlib.ExitStack() as stack:
         with told.step(f"connect {host.ssh.address}"):
             link = stack.enter_context(ssh.connect(host.ssh, accept_new=request.accept_new, ask=ask))
-            # Importing the page costs about as long as the host takes to start the helper: the two go side by side.
-            threading.Thread(target=pages.page, args=(request.action,), daemon=True).start()
+            # These cost about as long as the host takes to start the helper: they go side by side.
+            meanwhile = ThreadPoolExecutor(2)
+            near_end = meanwhile.submit(_near_end, request, link, audited=mode != "reading")
+            meanwhile.submit(pages.import_ahead, request.action)
+            meanwhile.shutdown(wait=False)
             wire = stack.enter_context(
                 link.open_wire(
                     mode,
@@ -69,14 +73,15 @@ def work(
                     ahead=_first(request.action, host, mode),
                 )
             )
+        operator, tool = near_end.result()
         yield Work(
             host=host,
             run=told,
             wire=TellingWire(wire, told.tell),
             tunnel=stack.enter_context(tunnel.Tunnel(link)),
             rollout=rollout_id,
-            operator=provenance.operator(request.directory, link.fingerprint, audited=mode != "reading"),
-            tool=provenance.tool(request.directory) if mode != "reading" else {},
+            operator=operator,
+            tool=tool,
             reason=request.reason,
             sign=sign,
             overrides=inventory.overriding(declared, request.settings),
@@ -85,6 +90,12 @@ def work(
             offer=view.ask,
             checkpoint=interrupt.checkpoint,
         )
+
+
+def _near_end(request: Request, link: Link, *, audited: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Who asks and with which tool, as far as an audit would want to know it."""
+    who = provenance.operator(request.directory, link.fingerprint, audited=audited)
+    return who, provenance.tool(request.directory) if audited else {}
 
 
 def _first(action: str, host: Host, mode: Mode) -> tuple[Asked, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,21 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "logs": ("looking", "logs"),
     "releases": ("looking", "list_releases"),
 }
+
+
+# What those that ask the service come to once they have looked at the host, in the order in which they do.
+_PROBING = ("runbook.tunnel.transport", "runbook.probes.health", "tenacity")
+LATER: Mapping[str, tuple[str, ...]] = dict.fromkeys(
+    ("deploy", "verify", "validate", "bench", "rollback", "restart"), _PROBING
+)
+
+
+def import_ahead(action: str) -> None:
+    """Import an action's page and what it will come to later. What cannot be imported is left to the page to tell."""
+    module, _ = PAGES[action]
+    for name in (f"runbook.{module}", *LATER.get(action, ()), "runbook.ending"):
+        with contextlib.suppress(ImportError):
+            import_module(name)
 
 
 def page(action: str) -> Callable[[Work, Options], Story]:

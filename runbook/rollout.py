@@ -197,10 +197,10 @@ def _warn(work: Work, story: Story, warnings: Sequence[str]) -> None:
 def _prove(work: Work, story: Story, plan: Plan, *, load: bool, baseline: Any) -> None:
     """Up, ready, running what was planned, right under load and fast enough; each answer is a finding."""
     watch = waiting.Watch.start(work)
-    if not waiting.all_up(work) or not waiting.serving_ready(work):
+    if not waiting.all_up(work, watch) or not waiting.serving_ready(work):
         raise GateError("the service did not come up healthy and ready; nothing was validated")
-    _as_planned(work, story, plan.wanted)
-    watch.check(work)
+    seen = _as_planned(work, story, plan.wanted)
+    watch.check(work, {name: unit.properties for name, unit in seen.units.items()})
     if load:
         loading.under_load(work, story.measured, watch, baseline=baseline)
     else:
@@ -210,12 +210,13 @@ def _prove(work: Work, story: Story, plan: Plan, *, load: bool, baseline: Any) -
         story.extra["validated"] = False
 
 
-def _as_planned(work: Work, story: Story, wanted: Mapping[str, Mapping[str, str | None]]) -> None:
-    """Look once more: what runs, flag by flag, and whether it is what was planned."""
+def _as_planned(work: Work, story: Story, wanted: Mapping[str, Mapping[str, str | None]]) -> Observation:
+    """Look once more: what runs, flag by flag, and whether it is what was planned. Returns what was seen."""
     seen = work.observe()
     story.extra["flags"] = standing.flags(work.host, seen)
     work.run.find(*configuration.environment(work.host, seen, wanted))
     work.run.find(*configuration.arguments(work.host, seen))
+    return seen
 
 
 def _written(

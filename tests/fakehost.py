@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from runbook.model import Host, Unit
+    from runbook.ssh.row import Asked
 
 START = 1_700_000_000.0
 
@@ -83,6 +84,8 @@ class FakeHost:
     load: Callable[[list[str]], dict[str, Any]] | None = None
     mode: str = "writing"
     calls: list[str] = field(default_factory=list)
+    ahead: tuple[Asked, ...] = ()
+    used_ahead: bool | None = None
     releases: dict[str, dict[str, Any]] = field(default_factory=dict)
     stored: dict[str, dict[str, bytes | None]] = field(default_factory=dict)
     kept: dict[str, list[str]] = field(default_factory=lambda: {"mended": [], "damaged": []})
@@ -138,7 +141,14 @@ class FakeHost:
 
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
         self.calls.append(name)
+        if self.ahead:
+            self.used_ahead = self.ahead[0] == (name, args)
+            self.ahead = ()
         return json.loads(json.dumps(getattr(self, f"_{name}")(**args)))
+
+    def ask_ahead(self, *row: Asked) -> None:
+        """Kept to tell whether it was asked for: what another call comes before was asked for nothing."""
+        self.ahead = row
 
     def _several(self, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [{"ok": self.call(one["call"], **one["args"]), "took_s": 0.0} for one in calls]

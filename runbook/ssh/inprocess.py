@@ -12,6 +12,8 @@ from runbook.ssh import wire
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from runbook.ssh.row import Asked
+
 
 class InProcessWire:
     """A Wire onto this machine. Arguments and values pass through JSON as on the real one.
@@ -27,6 +29,9 @@ class InProcessWire:
         request = json.loads(json.dumps({"id": 1, "call": name, "args": args}))
         answer = json.loads(json.dumps(dispatch.answer(request, self._session)))
         return wire.value(answer, name)
+
+    def ask_ahead(self, *row: Asked) -> None:
+        """Nothing is gained by it here."""
 
     def close(self) -> None:
         self._session.close()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from runbook.ssh.remote import RemoteWire
+    from runbook.ssh.row import Asked
 
 
 class ReadingWire:
@@ -32,6 +33,9 @@ class ReadingWire:
         renew, self._renew = self._renew, None
         self._wire = renew()
         return self._wire.call(name, deadline_s=deadline_s, **args)
+
+    def ask_ahead(self, *row: Asked) -> None:
+        self._wire.ask_ahead(*row)
 
     def close(self) -> None:
         self._renew = None

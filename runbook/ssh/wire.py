@@ -10,16 +10,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+    from runbook.ssh.row import Asked
+
 Mode = Literal["reading", "running", "writing"]
 
 
 class Wire(Protocol):
-    """Calls on the host, one at a time. `call` raises `runbook.errors`, LinkLostError when its deadline passes."""
+    """Calls on the host, one at a time. `call` raises `runbook.errors`, LinkLostError when its deadline passes.
+
+    `ask_ahead` sets the host to work on the calls that come next, in their order; only calls that read are asked ahead.
+    """
 
     @property
     def mode(self) -> Mode: ...
 
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any: ...
+
+    def ask_ahead(self, *row: Asked) -> None: ...
 
 
 class OpenWire(Wire, Protocol):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from runbook.ssh.row import asked, together
+from runbook.ssh.row import asked, in_one, together
 from runbook.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from runbook.ssh.row import Asked
     from runbook.work import Work
 
 
@@ -28,11 +29,19 @@ class Engine:
         return {"units": known, "driver": self.gpus[0]["driver"] if self.gpus else None}
 
 
+def ask_ahead(work: Work) -> None:
+    """Set the host to look while something else is asked of it: nvidia-smi takes its time."""
+    work.wire.ask_ahead(in_one(*_row(work)))
+
+
 def ask(work: Work) -> Engine:
-    """One look at the processes and the GPUs, in one round trip: nvidia-smi takes its time."""
-    names = [unit.name for unit in work.host.units]
-    units, gpus = together(work.wire, asked("engine", units=names), asked("gpus"))
+    """One look at the processes and the GPUs, in one round trip."""
+    units, gpus = together(work.wire, *_row(work))
     return Engine(units, gpus["gpus"])
+
+
+def _row(work: Work) -> tuple[Asked, Asked]:
+    return asked("engine", units=[unit.name for unit in work.host.units]), asked("gpus")
 
 
 def look(work: Work) -> dict[str, Any]:

@@ -44,6 +44,7 @@ def check(work: Work, seen: Observation, plan: Plan, *, load: bool) -> Fit:
         problems = [*room(seen), *_python(work.host, seen, load=load), *_units(work, seen, plan)]
         if problems:
             raise PreflightError(f"{work.host.name}: {'; '.join(problems)}; nothing was changed")
+        engine.ask_ahead(work)
         serving, step.detail = _serving(work)
         found = engine.ask(work)
         return Fit(serving, found.known, (*_faults(work, found.gpus), *exposure.warnings(seen)))

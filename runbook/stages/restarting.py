@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from runbook.errors import GateError
 from runbook.probes import unit
@@ -11,6 +11,8 @@ from runbook.verdict import Finding, Outcome
 from runbook.verify import waiting
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from runbook.model import Restart, Unit
     from runbook.plan import Environment, Plan
     from runbook.work import Work
@@ -36,12 +38,13 @@ def _restart_one(work: Work, item: Restart, wanted: Environment) -> None:
             work.run.note(f"{item.unit} had failed: its failure and its start limit were reset once")
         found = waiting.wait_up(work, unit, step, replaced_pid=int(answer["before"] or 0))
         if found.outcome is Outcome.PASS:
-            found = _hold(work, unit.name) or found
+            fell, now = _held(work, unit.name)
+            found = fell or found
         step.outcome, step.detail = found.outcome, found.message
     if found.outcome is not Outcome.PASS:
         raise _failed(work, unit, found, answer.get("at"))
-    pid = int(work.wire.call("units", units=[unit.name])[unit.name].get("MainPID") or 0)
     known = {name: value for name, value in wanted.items() if value is not None}
+    pid = int(now.get("MainPID") or 0)
     work.wire.call("record_start", state=work.host.state, unit=item.unit, pid=pid, environ=known)
 
 
@@ -52,16 +55,13 @@ def _failed(work: Work, unit_: Unit, found: Finding, at: float | None) -> GateEr
     return GateError(f"{unit_.name}: {'; '.join(told)}", excerpt=excerpt)
 
 
-def _hold(work: Work, name: str) -> Any:
-    """A unit counts as up once its MainPID has stayed for `hold_s`; a finding when it did not."""
-
-    before = work.wire.call("units", units=[name])[name]
-    work.pause(work.host.wait.hold_s)
-    crash = unit.crashed(before, work.wire.call("units", units=[name])[name])
-    return (
-        Finding(
-            "unit", Outcome.FAIL, f"{name} came up and crashed within {work.host.wait.hold_s:g} s: {crash}"
-        )
-        if crash
-        else None
-    )
+def _held(work: Work, name: str) -> tuple[Finding | None, Mapping[str, str]]:
+    """A unit counts as up once its MainPID has stayed for `hold_s`: a finding when it did not, and the unit after it."""
+    before = now = waiting.shown(work, name)
+    if work.host.wait.hold_s:
+        work.pause(work.host.wait.hold_s)
+        now = waiting.shown(work, name)
+    if not (crash := unit.crashed(before, now)):
+        return None, now
+    told = f"{name} came up and crashed within {work.host.wait.hold_s:g} s: {crash}"
+    return Finding("unit", Outcome.FAIL, told), now

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import httpcore
-import httpx
 
-from runbook.errors import TunnelCut, TunnelError
+# Where click and rich are installed httpx brings its own command line along, which is half of its import and nothing to us.
+sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+
+import httpx  # noqa: E402
+
+from runbook.errors import TunnelCut, TunnelError  # noqa: E402
 
 if TYPE_CHECKING:
     import ssl

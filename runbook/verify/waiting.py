@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runbook import probes
 from runbook.errors import GateError
@@ -21,21 +20,26 @@ if TYPE_CHECKING:
 
 JOURNAL_LINES = 20
 SETTLING_S, SETTLING_READS = 0.5, 6
+YOUNG_S = 0.5  # one look at all units spares each its own: a round trip and a systemctl
 
 
-def wait_up(work: Work, unit_: Unit, step: Step, *, replaced_pid: int = 0) -> Finding:
+def wait_up(
+    work: Work, unit_: Unit, step: Step, *, replaced_pid: int = 0, watch: Watch | None = None
+) -> Finding:
     """Wait until a unit runs and its health endpoint answers; `replaced_pid` is the MainPID that must be gone.
 
+    Without one it must have run through since `watch`, and a watch this young is the first look, too.
     Ends early only on a state that no waiting mends: failed, masked, crash loop, twice seen inactive.
     """
     budget = work.host.wait.health
-    first = work.wire.call("units", units=[unit_.name])[unit_.name] if not replaced_pid else {}
+    first = {} if replaced_pid else (watch or Watch.start(work, unit_.name)).states[unit_.name]
+    fresh = [first] if watch and watch.is_young(work) else []
     inactive, began = 0, work.clock()
 
     def ask() -> Sample:
         nonlocal inactive
         work.checkpoint()
-        properties = work.wire.call("units", units=[unit_.name])[unit_.name]
+        properties = fresh.pop() if fresh else shown(work, unit_.name)
         sample = unit.stopping(properties, work.clock() - began) or _up(properties, replaced_pid, first)
         # A restart may pass through inactive/dead; seen twice in a row it is where the unit stays.
         inactive = inactive + 1 if properties.get("ActiveState") == "inactive" else 0
@@ -49,6 +53,12 @@ def wait_up(work: Work, unit_: Unit, step: Step, *, replaced_pid: int = 0) -> Fi
     asked = probes.until(ask, budget, sleep=work.pause, clock=work.clock, on_try=_say(step, budget))
     found = probes.finding("health" if unit_.health else "unit", unit_.role, asked, budget)
     return work.run.probed(found)
+
+
+def shown(work: Work, name: str) -> Mapping[str, str]:
+    """A unit's properties as they are now."""
+    found: Mapping[str, str] = work.wire.call("units", units=[name])[name]
+    return found
 
 
 def _up(properties: Mapping[str, str], replaced_pid: int, first: Mapping[str, str]) -> Sample:
@@ -66,12 +76,13 @@ def _say(step: Step, budget: Budget) -> Any:
     return lambda attempt, sample: probes.tell_try(step, budget, attempt, sample)
 
 
-def all_up(work: Work) -> bool:
-    """Every unit runs and every health endpoint answers, asked now; each answer is a finding."""
+def all_up(work: Work, watch: Watch | None = None) -> bool:
+    """Every unit runs, through since `watch`, and every health endpoint answers; each answer is a finding."""
+    watch = watch or Watch.start(work)
     findings = []
     for unit_ in work.host.units:
         with work.run.step(f"health {unit_.role}", budget_s=work.host.wait.health.total_s) as step:
-            found = wait_up(work, unit_, step)
+            found = wait_up(work, unit_, step, watch=watch)
             step.outcome, step.detail = found.outcome, found.message
         work.run.find(found)
         findings.append(found)
@@ -87,19 +98,25 @@ def serving_ready(work: Work) -> bool:
     return found.outcome is Outcome.PASS
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Units that must not crash from here on: their MainPID and NRestarts at one moment."""
+class Watch(NamedTuple):
+    """Units that must not crash from here on: their properties at one moment, `at` seconds of the clock of `work`."""
 
     states: Mapping[str, Mapping[str, str]]
+    at: float
 
     @classmethod
-    def start(cls, work: Work) -> Watch:
-        return cls(work.wire.call("units", units=[unit_.name for unit_ in work.host.units]))
+    def start(cls, work: Work, *names: str) -> Watch:
+        """Of the units named, by default all of the host."""
+        asked = names or tuple(unit_.name for unit_ in work.host.units)
+        return cls(work.wire.call("units", units=[*asked]), work.clock())
 
-    def check(self, work: Work) -> None:
-        """Raise GateError with the journal's end when a unit did not run through."""
-        now = work.wire.call("units", units=list(self.states))
+    def is_young(self, work: Work) -> bool:
+        """Whether nothing was waited for since: what it shows is what asking again would."""
+        return work.clock() - self.at < YOUNG_S
+
+    def check(self, work: Work, now: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        """Raise GateError with the journal's end when a unit did not run through; `now` are the units of a later look."""
+        now = now or Watch.start(work, *self.states).states
         for name, before in self.states.items():
             if crash := unit.crashed(before, now[name]):
                 raise GateError(f"{name} crashed: {crash}", excerpt=journal(work, name))

@@ -14,6 +14,8 @@ from runbook.onhost import audit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from runbook.ssh.row import Asked
+
 # A record with a value of every kind JSON has, and texts that have to be escaped.
 VARIED: Mapping[str, Any] = {
     "schema": 1,
@@ -70,6 +72,9 @@ class ChainWire:
 
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
         return json.loads(json.dumps(getattr(self, f"_{name}")(**args)))
+
+    def ask_ahead(self, *row: Asked) -> None:
+        """Answers come at once."""
 
     def _audit_read(self, state: str, offset: int = 0, sha256: str | None = None) -> dict[str, Any]:
         before = self.content[:offset]

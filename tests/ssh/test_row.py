@@ -5,7 +5,7 @@ from typing import Any, Literal
 import pytest
 
 from runbook.errors import FileChangedError, HelperError
-from runbook.ssh.row import asked, together
+from runbook.ssh.row import Asked, asked, together
 
 CHANGED = {"error": {"kind": "changed", "message": "/root/serve.sh", "data": {"path": "/root/serve.sh"}}}
 
@@ -22,6 +22,9 @@ class Answering:
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
         self.made.append((name, args))
         return self.answer
+
+    def ask_ahead(self, *row: Asked) -> None:
+        """Not asked of this one."""
 
 
 def test_a_row_is_one_call_and_gives_the_value_of_each() -> None:

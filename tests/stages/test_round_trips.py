@@ -69,3 +69,9 @@ def test_a_rollback_writes_the_old_bytes_with_the_third_request_after_the_yes() 
         ("release_read",),
         (*BOOK, "set_current", "inflight_step"),
     ]
+
+
+def test_the_engine_is_looked_at_while_the_service_is_asked() -> None:
+    fake = Counted()
+    deploy(fake)
+    assert fake.used_ahead

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
+    from runbook.ssh.row import Asked
+
 _NONCE = "feedfacecafebeef"
 _SILENCE_S = 3600.0
 
@@ -55,6 +57,9 @@ class PipedWire:
         self._stdin.write(frames.encode({"id": next(self._ids), "call": name, "args": args}))
         self._stdin.flush()
         return wire.value(next(self._answers), name)
+
+    def ask_ahead(self, *row: Asked) -> None:
+        """Each is asked when its turn comes."""
 
     def close(self) -> None:
         self._stdin.close()
