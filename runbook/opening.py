@@ -127,7 +127,7 @@ def _signature(request: Request, host: Host, mode: Mode) -> Callable[[bytes], st
     """What signs the audit record; raises UsageError where a change would be told of less than the host's policy wants."""
     if mode == "reading":
         return None
-    from runbook.audit import policy
+    from runbook import policy
 
     signer = policy.signer(os.environ)
     if mode == "writing":

@@ -12,12 +12,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from invoke import Collection, Exit, ParseError, Program
+from runbook import __version__, lean, shipped, streams
+
+with lean.without("unittest.mock", "Mock"):  # for its MockContext, with asyncio: a quarter of the import
+    from invoke import Collection, Exit, ParseError, Program
 from invoke.parser import Parser
 from invoke.parser.context import ParserContext
 from invoke.vendor.yaml import YAMLError
-
-from runbook import __version__, shipped, streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

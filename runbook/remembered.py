@@ -1,8 +1,8 @@
-"""The plan of a deploy; one that changes nothing is remembered, and nothing that goes into it need be read again.
+"""What a look at a host comes to; where there is nothing to do it is remembered, and nothing that goes into it read again.
 
-The rooms that read scripts and units take as long to load as logging in does. A plan is a pure function of the host file
-and of the look it was made from, so what these very values once came to is what they come to. Kept in the user's cache are
-only plans that do nothing, sealed with what they were made from.
+The rooms that read scripts and units take as long to load as logging in does. A plan and a comparison are pure functions of
+the host file and of the look they are made from, so what these very values once came to is what they come to. Kept in the
+user's cache are only plans that do nothing and comparisons that hold, sealed with what they were made from.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pickle
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -23,16 +23,22 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from runbook import usercache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from runbook.comparison import Comparison
     from runbook.model import Host, Observation, UnitState
     from runbook.plan import Plan
 
-MOST = 64
+T = TypeVar("T")
+
+MOST = 128  # two a host
 _NONCE_BYTES = 12
 _MODULES = (
     *(
+        "argumenttable",
+        "comparison",
         "errors",
+        "flagtable",
         "kinds",
         "model",
         "observation",
@@ -42,49 +48,76 @@ _MODULES = (
         "restarts",
         "shipped",
         "text",
+        "verdict",
     ),
-    *("onhost/listing", "onhost/masking"),
+    *("load/outcome", "onhost/listing", "onhost/masking"),
 )
 _PACKAGE = Path(__file__).parent
 
 
 def deploy(host: Host, seen: Observation, *, cache: Path | None = None) -> Plan:
     """The plan that makes `seen` what `host` says; raises MissingOnHostError, EditRefusedError."""
-    basis = _basis(seen)
-    made_from = pickle.dumps((_code_stamp(), host, basis))
-    name, key = hashlib.sha256(b"name" + made_from).hexdigest(), hashlib.sha256(b"key" + made_from).digest()
-    path = (cache or usercache.directory() / "plans") / f"{name}.sealed"
-    kept = _opened(usercache.read(path), key)
-    if kept is not None:
-        return kept
+    return _once("plan", host, seen, _plan, lambda plan: plan.empty, cache)
+
+
+def comparison(host: Host, seen: Observation, *, cache: Path | None = None) -> Comparison:
+    """What `seen` says of the flags and arguments that `host` declares."""
+    return _once("comparison", host, seen, _compared, lambda found: found.holds, cache)
+
+
+def _plan(host: Host, basis: Observation) -> Plan:
     from runbook import planning  # here, since what is remembered need not be made
 
-    plan = planning.deploy(host, basis)
-    if plan.empty:
-        usercache.keep(path, _sealed(plan, key), most=MOST)
-    return plan
+    return planning.deploy(host, basis)
 
 
-def _sealed(plan: Plan, key: bytes) -> bytes:
-    """A plan that only who has what it was made from can read: scripts hold secrets that no name gives away."""
+def _compared(host: Host, basis: Observation) -> Comparison:
+    from runbook import comparison
+
+    return comparison.of(host, basis)
+
+
+def _once(
+    what: str,
+    host: Host,
+    seen: Observation,
+    make: Callable[[Host, Observation], T],
+    keeps: Callable[[T], bool],
+    cache: Path | None,
+) -> T:
+    """What is made of a host and a look, or was: kept where `keeps` says so."""
+    basis = _basis(seen)
+    made_from = pickle.dumps((what, _code_stamp(), host, basis))
+    name, key = hashlib.sha256(b"name" + made_from).hexdigest(), hashlib.sha256(b"key" + made_from).digest()
+    path = (cache or usercache.directory() / "plans") / f"{name}.sealed"
+    kept: T | None = _opened(usercache.read(path), key)
+    if kept is not None:
+        return kept
+    made = make(host, basis)
+    if keeps(made):
+        usercache.keep(path, _sealed(made, key), most=MOST)
+    return made
+
+
+def _sealed(made: object, key: bytes) -> bytes:
+    """What only who has what it was made from can read: scripts hold secrets that no name gives away."""
     nonce = os.urandom(_NONCE_BYTES)
-    return nonce + AESGCM(key).encrypt(nonce, pickle.dumps(plan), None)
+    return nonce + AESGCM(key).encrypt(nonce, pickle.dumps(made), None)
 
 
-def _opened(content: bytes | None, key: bytes) -> Plan | None:
-    """The plan that was sealed with this key; None where there is none, or where a bit of it is another."""
+def _opened(content: bytes | None, key: bytes) -> Any:
+    """What was sealed with this key; None where there is nothing, or where a bit of it is another."""
     if content is None:
         return None
     try:
         opened = AESGCM(key).decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], None)
     except (InvalidTag, ValueError):
         return None
-    plan: Plan = pickle.loads(opened)
-    return plan
+    return pickle.loads(opened)
 
 
 def _basis(seen: Observation) -> Observation:
-    """What a plan is made of. All else of a look is left out, so that no plan can come to depend on it unnoticed."""
+    """What these are made of. All else of a look is left out, so that none can come to depend on it unnoticed."""
     changed = [file.ctime_ns / 1e9 for file in (*seen.files.values(), *seen.feeds.values())]
     return seen._replace(
         units={name: _settled(state, changed) for name, state in seen.units.items()},
@@ -113,12 +146,12 @@ def _settled(state: UnitState, changed: Sequence[float]) -> UnitState:
 
 @functools.cache
 def _code_stamp() -> bytes:
-    """What this process plans with. Taken once: the files may become another version's while it runs."""
+    """What this process reads scripts with. Taken once: the files may become another version's while it runs."""
     return b"".join((sys.version.encode(), *usercache.stamps(_code())))
 
 
 def _code() -> Iterator[Path]:
-    """The code that plans, and what it is installed beside: another shell parser may read a script differently."""
+    """The code that plans and compares, and what it is installed beside: another shell parser may read a script differently."""
     for name in _MODULES:
         yield _PACKAGE / f"{name}.py"
     for room in ("edits", "places"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from runbook import flagtable, releases, remembered
+from runbook import comparison, flagtable, releases, remembered
 from runbook.errors import (
     GateError,
     InterruptedByOperator,
@@ -26,7 +26,6 @@ from runbook.stages import (
     interrupted,
     preflight,
     restarting,
-    standing,
     telling,
 )
 from runbook.verdict import Finding, Outcome, worst
@@ -51,6 +50,7 @@ def deploy(work: Work, options: Options) -> Story:
             return story
         before.confirm(work)
         seen = before.unchanged(work, plan, before.lock(work, "deploy"), remembered.deploy)
+        since = waiting.Watch.of(work, seen)
         before.auditable(work)
         load = _load_allowed(work, options)
         fit = preflight.check(work, seen, plan, load=load)
@@ -61,7 +61,8 @@ def deploy(work: Work, options: Options) -> Story:
         story.release = _written(work, story, plan, seen, parent, fit.engine)
         with _undone(work, story, plan, parent, serving=fit.serving):
             restarting.restart(work, plan)
-            _prove(work, story, plan, load=load, baseline=baseline)
+            watch = waiting.Watch.start(work) if plan.restarts else since
+            _prove(work, story, plan, watch, load=load, baseline=baseline)
         story.settled = True
     return story
 
@@ -75,7 +76,7 @@ def check(work: Work, options: Options) -> Story:
         story.release = seen.current
         story.plan, refused = configuration.planned(work.host, seen)
         rows = flagtable.rows(work.host, seen)
-        story.extra["flags"] = standing.flags(work.host, seen)
+        story.extra["flags"] = comparison.rows(work.host, seen)
         work.run.show("places", [row.places for row in rows if row.places])
         work.run.find(*configuration.drift(rows), *configuration.argument_drift(work.host, seen), *refused)
         from runbook.verify import bookkeeping  # here, since only this page keeps the books and pays for them
@@ -194,13 +195,12 @@ def _warn(work: Work, story: Story, warnings: Sequence[str]) -> None:
     story.extra["warnings"] = list(warnings)
 
 
-def _prove(work: Work, story: Story, plan: Plan, *, load: bool, baseline: Any) -> None:
+def _prove(work: Work, story: Story, plan: Plan, watch: waiting.Watch, *, load: bool, baseline: Any) -> None:
     """Up, ready, running what was planned, right under load and fast enough; each answer is a finding."""
-    watch = waiting.Watch.start(work)
     if not waiting.all_up(work, watch) or not waiting.serving_ready(work):
         raise GateError("the service did not come up healthy and ready; nothing was validated")
     seen = _as_planned(work, story, plan.wanted)
-    watch.check(work, {name: unit.properties for name, unit in seen.units.items()})
+    watch.check(work, waiting.Watch.of(work, seen))
     if load:
         loading.under_load(work, story.measured, watch, baseline=baseline)
     else:
@@ -213,9 +213,9 @@ def _prove(work: Work, story: Story, plan: Plan, *, load: bool, baseline: Any) -
 def _as_planned(work: Work, story: Story, wanted: Mapping[str, Mapping[str, str | None]]) -> Observation:
     """Look once more: what runs, flag by flag, and whether it is what was planned. Returns what was seen."""
     seen = work.observe()
-    story.extra["flags"] = standing.flags(work.host, seen)
-    work.run.find(*configuration.environment(work.host, seen, wanted))
-    work.run.find(*configuration.arguments(work.host, seen))
+    compared = remembered.comparison(work.host, seen)
+    story.extra["flags"] = compared.rows
+    work.run.find(*configuration.environment(work.host, seen, wanted), *compared.launched)
     return seen
 
 

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runbook import argumenttable, planning
+from runbook import argumenttable, comparison, planning
 from runbook.errors import EditRefusedError
 from runbook.model import Argument, Change, Flag, Processes
 from runbook.verdict import Outcome
-from runbook.verify import configuration
 from tests.building import DECODE, PREFILL, TOPK, UNITS, file_state, host, observation, unit_state
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def test_what_is_not_known_is_no_pass() -> None:
 def test_after_a_deploy_the_process_must_run_as_the_script_says() -> None:
     decode = script(" --mem-fraction-static 0.8")
     found = [
-        configuration.arguments(the_host(MEMORY), seen(decode, argv))[0].outcome
+        comparison.of(the_host(MEMORY), seen(decode, argv)).launched[0].outcome
         for argv in ("--port 1 --mem-fraction-static 0.8", "--port 1 --mem-fraction-static 0.9", "")
     ]
     assert found == [Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE]

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from runbook import pages
+
 HEAVY = ["rich", "httpx", "pydantic", "jinja2", "tenacity", "matplotlib", "asyncssh", "aiohttp", "scipy"]
 
 
@@ -23,7 +25,7 @@ def loaded(imports: str) -> set[str]:
 @pytest.mark.real
 def test_the_list_of_tasks_needs_no_room_of_ours() -> None:
     rooms = {name for name in loaded("runbook.program, tasks") if name.startswith("runbook.")}
-    assert rooms == {"runbook.program", "runbook.shipped", "runbook.streams"}
+    assert rooms == {"runbook.program", "runbook.lean", "runbook.shipped", "runbook.streams"}
 
 
 @pytest.mark.real
@@ -62,3 +64,13 @@ def test_a_plan_loads_nothing_that_only_a_deploy_needs() -> None:
         "tunnel",
     )
     assert not [name for name in modules if name.startswith(tuple(f"runbook.{room}" for room in others))]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("action", "asks"), [("deploy", True), ("status", False)])
+def test_what_a_page_comes_to_later_is_imported_while_the_host_is_waited_for(action: str, asks: bool) -> None:
+    code = f"import sys; from runbook import pages; pages.import_ahead({action!r}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = set(done.stdout.split())
+    assert {"runbook.ending", f"runbook.{pages.PAGES[action][0]}"} <= modules
+    assert ({"httpx", "tenacity"} <= modules) == asks

@@ -6,15 +6,13 @@ import base64
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from runbook import argumenttable, flagtable, releases
+from runbook import comparison, releases
 from runbook.errors import LinkLostError, RunbookError
 from runbook.onhost.audit import record_of
-from runbook.onhost.masking import mask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runbook.flagtable import Row
     from runbook.model import Argument, Flag, Host, Observation, Release, UnitState
     from runbook.work import Work
 
@@ -32,34 +30,13 @@ def status(work: Work, seen: Observation) -> dict[str, Any]:
     return {
         "now": seen.now,
         "units": [_unit(unit.role, seen.units[unit.name]) for unit in work.host.units],
-        "flags": flags(work.host, seen),
+        "flags": comparison.rows(work.host, seen),
         "edited": list(releases.edited_since(seen, here)) if here else [],
         "current": here and _release(here, seen),
         "last": last_rollout(work),
         "expiring": expiring(work.host, today),
         "inflight": seen.inflight,
         "lock": seen.lock_holder,
-    }
-
-
-def flags(host: Host, seen: Observation) -> list[dict[str, Any]]:
-    """A row a flag or launch argument and unit: wanted, in the file, running, evidence; who wants it, why and until when."""
-    arguments = [row.status() for row in argumenttable.rows(host, seen)]
-    return [*(flag(row) for row in flagtable.rows(host, seen)), *arguments]
-
-
-def flag(row: Row) -> dict[str, Any]:
-    """One row as JSON values; secrets are masked."""
-    values = {"wanted": row.flag.value, "file": row.in_file, "running": row.running}
-    return {
-        "flag": row.flag.name,
-        "unit": row.unit.role,
-        **{key: value and mask(row.flag.name, value) for key, value in values.items()},
-        "evidence": row.running_kind,
-        "outcome": row.outcome.value,
-        "why": row.flag.why,
-        "owner": row.flag.owner,
-        "expires": row.flag.expires and row.flag.expires.isoformat(),
     }
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import httpcore
 
-# Where click and rich are installed httpx brings its own command line along, which is half of its import and nothing to us.
-sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+from runbook import lean
+from runbook.errors import TunnelCut, TunnelError
 
-import httpx  # noqa: E402
-
-from runbook.errors import TunnelCut, TunnelError  # noqa: E402
+with lean.without("httpx._main", "main"):  # its command line, with click and rich: half of the import
+    import httpx
 
 if TYPE_CHECKING:
     import ssl

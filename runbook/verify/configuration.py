@@ -26,11 +26,6 @@ def argument_drift(host: Host, seen: Observation) -> tuple[Finding, ...]:
     return tuple(row.finding("drift", row.outcome) for row in argumenttable.rows(host, seen))
 
 
-def arguments(host: Host, seen: Observation) -> tuple[Finding, ...]:
-    """What runs was started with the declared arguments as the scripts say them now; unknown is inconclusive."""
-    return tuple(row.finding("arguments", row.as_launched) for row in argumenttable.rows(host, seen))
-
-
 def planned(host: Host, seen: Observation) -> tuple[Plan | None, tuple[Finding, ...]]:
     """What a deploy would do; or the finding that it would be refused, and why."""
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runbook.events import Step
-    from runbook.model import Budget, Unit
+    from runbook.model import Budget, Observation, Unit
     from runbook.work import Work
 
 JOURNAL_LINES = 20
@@ -24,16 +24,22 @@ YOUNG_S = 0.5  # one look at all units spares each its own: a round trip and a s
 
 
 def wait_up(
-    work: Work, unit_: Unit, step: Step, *, replaced_pid: int = 0, watch: Watch | None = None
+    work: Work,
+    unit_: Unit,
+    step: Step,
+    *,
+    replaced_pid: int = 0,
+    since: Watch | None = None,
+    look: Watch | None = None,
 ) -> Finding:
     """Wait until a unit runs and its health endpoint answers; `replaced_pid` is the MainPID that must be gone.
 
-    Without one it must have run through since `watch`, and a watch this young is the first look, too.
+    Without one it must have run through `since` then. `look`, while it is young, is what asking once would show.
     Ends early only on a state that no waiting mends: failed, masked, crash loop, twice seen inactive.
     """
     budget = work.host.wait.health
-    first = {} if replaced_pid else (watch or Watch.start(work, unit_.name)).states[unit_.name]
-    fresh = [first] if watch and watch.is_young(work) else []
+    first = {} if replaced_pid else (since or Watch.start(work, unit_.name)).states[unit_.name]
+    fresh = [look.states[unit_.name]] if look and look.is_young(work) else []
     inactive, began = 0, work.clock()
 
     def ask() -> Sample:
@@ -76,13 +82,13 @@ def _say(step: Step, budget: Budget) -> Any:
     return lambda attempt, sample: probes.tell_try(step, budget, attempt, sample)
 
 
-def all_up(work: Work, watch: Watch | None = None) -> bool:
-    """Every unit runs, through since `watch`, and every health endpoint answers; each answer is a finding."""
-    watch = watch or Watch.start(work)
+def all_up(work: Work, since: Watch | None = None) -> bool:
+    """Every unit runs, and has since then, and every health endpoint answers; each answer is a finding."""
+    look = since if since and since.is_young(work) else Watch.start(work)
     findings = []
     for unit_ in work.host.units:
         with work.run.step(f"health {unit_.role}", budget_s=work.host.wait.health.total_s) as step:
-            found = wait_up(work, unit_, step, watch=watch)
+            found = wait_up(work, unit_, step, since=since or look, look=look)
             step.outcome, step.detail = found.outcome, found.message
         work.run.find(found)
         findings.append(found)
@@ -110,15 +116,20 @@ class Watch(NamedTuple):
         asked = names or tuple(unit_.name for unit_ in work.host.units)
         return cls(work.wire.call("units", units=[*asked]), work.clock())
 
+    @classmethod
+    def of(cls, work: Work, seen: Observation) -> Watch:
+        """From a look at the host that was taken just now."""
+        return cls({name: unit_.properties for name, unit_ in seen.units.items()}, work.clock())
+
     def is_young(self, work: Work) -> bool:
         """Whether nothing was waited for since: what it shows is what asking again would."""
         return work.clock() - self.at < YOUNG_S
 
-    def check(self, work: Work, now: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        """Raise GateError with the journal's end when a unit did not run through; `now` are the units of a later look."""
-        now = now or Watch.start(work, *self.states).states
+    def check(self, work: Work, now: Watch | None = None) -> None:
+        """Raise GateError with the journal's end when a unit did not run through until now."""
+        states = (now or Watch.start(work, *self.states)).states
         for name, before in self.states.items():
-            if crash := unit.crashed(before, now[name]):
+            if crash := unit.crashed(before, states[name]):
                 raise GateError(f"{name} crashed: {crash}", excerpt=journal(work, name))
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook.audit import policy, signing
+from runbook import policy
+from runbook.audit import signing
 from runbook.audit.appending import append
 from runbook.audit.chain import first_defect
 from runbook.audit.record import Record, records_of
