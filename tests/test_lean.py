@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import subprocess
 import sys
 
@@ -42,3 +43,19 @@ def test_what_was_left_out_can_be_imported_later() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "True"]
+
+
+@pytest.mark.parametrize("distribution", ["paramiko", "httpx", "typing_extensions"])
+def test_a_version_is_what_the_metadata_says(distribution: str) -> None:
+    assert lean.version(distribution) == importlib.metadata.version(distribution)
+
+
+def test_what_is_not_installed_has_no_version() -> None:
+    assert lean.version("no-such-distribution") == "unknown"
+
+
+@pytest.mark.real
+def test_paramiko_knows_its_version_all_the_same() -> None:
+    code = "import runbook.ssh.link, sys, paramiko; print(paramiko.__version__, 'importlib.metadata' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [importlib.metadata.version("paramiko"), "False"]

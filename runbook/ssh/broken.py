@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import contextlib
 
-import paramiko
+from runbook import lean
+
+with lean.without(
+    "importlib.metadata", version=lean.version
+):  # only to know its own; with `email`, a seventh of the import
+    import paramiko
 
 # A dead socket is an EOFError to whoever writes, a closed channel an OSError, a rekeying that never ends the third.
 BROKEN = (OSError, EOFError, paramiko.SSHException)
