@@ -86,7 +86,8 @@ def work(
             sign=sign,
             overrides=inventory.overriding(declared, request.settings),
             api_key=_api_key(host),
-            confirm=_confirmed(request, name, view),
+            asks=not _said_yes(request, name),
+            confirm=(lambda question: True) if _said_yes(request, name) else view.ask,
             offer=view.ask,
             checkpoint=interrupt.checkpoint,
         )
@@ -156,11 +157,11 @@ def _api_key(host: Host) -> str | None:
         raise UsageError(f"{host.source}: api_key_env: {error}") from None
 
 
-def _confirmed(request: Request, name: str, view: View) -> Callable[[str], bool]:
-    return (lambda question: True) if request.yes or name == LAB else view.ask
+def _said_yes(request: Request, name: str) -> bool:
+    return request.yes or name == LAB
 
 
 def _require_answerable(request: Request, name: str, *, interactive: bool) -> None:
-    asks = request.action in ASKING and not request.options.dry_run and name != LAB
-    if asks and not request.yes and not interactive:
+    asks = request.action in ASKING and not request.options.dry_run
+    if asks and not _said_yes(request, name) and not interactive:
         raise UsageError(f"{request.action} asks before it changes a host: without a terminal it needs --yes")

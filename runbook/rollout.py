@@ -21,6 +21,7 @@ from runbook.stages import (
     choosing,
     deciding,
     engine,
+    expecting,
     files,
     inflight,
     interrupted,
@@ -46,13 +47,14 @@ def deploy(work: Work, options: Options) -> Story:
     story = telling.begin(work, "deploy")
     with telling.told(work, story, audited=not options.dry_run):
         seen, plan = planned(work, story)
+        load = _load_allowed(work, options)
+        _expect(work, options, plan, load=load)
         if options.dry_run:
             return story
         before.confirm(work)
         seen = before.unchanged(work, plan, before.lock(work, "deploy"), remembered.deploy)
         since = waiting.Watch.of(work, seen)
         before.auditable(work)
-        load = _load_allowed(work, options)
         fit = preflight.check(work, seen, plan, load=load)
         parent = files.secure(work, seen, fit.engine)
         _warn(work, story, [*fit.warnings, *engine.warnings(parent.id, parent.engine, fit.engine)])
@@ -145,6 +147,7 @@ def rollback(work: Work, options: Options) -> Story:
         work.run.show("plan", plan)
         if target.engine:
             _warn(work, story, engine.warnings(target.id, target.engine, engine.look(work)))
+        _expect(work, options, plan)
         if options.dry_run:
             return story
         before.confirm(work)
@@ -166,6 +169,7 @@ def restart(work: Work, options: Options) -> Story:
         plan = story.plan = choosing.restart_plan(work.host, seen, options.units)
         story.release = seen.current
         work.run.show("plan", plan)
+        _expect(work, options, plan)
         if options.dry_run:
             return story
         before.confirm(work)
@@ -186,6 +190,12 @@ def restart(work: Work, options: Options) -> Story:
 
 
 # ------------------------------------------------------------------ the parts of the page
+
+
+def _expect(work: Work, options: Options, plan: Plan, *, load: bool = False) -> None:
+    """Say how long it will take to whoever is about to be asked."""
+    if work.asks or options.dry_run:
+        expecting.tell(work, expecting.of_plan(work.host, plan, load=load))
 
 
 def _warn(work: Work, story: Story, warnings: Sequence[str]) -> None:

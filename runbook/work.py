@@ -30,10 +30,10 @@ def new_id(now: datetime.datetime) -> str:
 class Work(NamedTuple):
     """One host at work. `checkpoint` raises InterruptedByOperator once the operator asked to stop.
 
-    `confirm` and `offer` ask a yes-or-no question: `confirm` is true where the command line already said yes, `offer`
-    only where a person answers. `overrides` are flags whose wanted value, None for absent, the command line gave and
-    the host file does not. `tool` is what runs here (runbook.provenance), `sign` makes the operator's signature of
-    an audit record where there is a key. `sleep` takes seconds.
+    `confirm` and `offer` ask a yes-or-no question: `confirm` is true where the command line already said yes (`asks`:
+    it did not), `offer` only where a person answers. `overrides` are flags whose wanted value, None for absent, the
+    command line gave and the host file does not. `tool` is what runs here (runbook.provenance), `sign` makes the
+    operator's signature of an audit record where there is a key. `sleep` takes seconds.
     """
 
     host: Host
@@ -47,6 +47,7 @@ class Work(NamedTuple):
     sign: Callable[[bytes], str] | None = None
     overrides: Mapping[str, str | None] = {}
     api_key: str | None = None
+    asks: bool = False
     confirm: Callable[[str], bool] = lambda question: False
     offer: Callable[[str], bool] = lambda question: False
     checkpoint: Callable[[], None] = lambda: None

@@ -108,7 +108,7 @@ def test_a_dry_run_only_reads() -> None:
     fake = a_host()
     story = deploy(fake, options=Options(dry_run=True))
     assert story.exit_code == 0
-    assert fake.calls == ["observe"]
+    assert fake.calls == ["observe", "audit_read"]
 
 
 def test_an_operator_who_says_no_changes_nothing_and_exits_130() -> None:

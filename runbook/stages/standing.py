@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import datetime
 from typing import TYPE_CHECKING, Any
 
 from runbook import comparison, releases
 from runbook.errors import LinkLostError, RunbookError
-from runbook.onhost.audit import record_of
+from runbook.stages import records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
 
 # A flag that expires within so many days is told of: time to ask its owner before a verify fails for it.
 EXPIRING_DAYS = 14
-# The youngest record is looked for in so much of the audit's end: a record with both benches is about 60 KB.
-TAIL_BYTES = 1 << 20
-_BEYOND = 1 << 62
 
 
 def status(work: Work, seen: Observation) -> dict[str, Any]:
@@ -66,26 +62,13 @@ def _release(here: Release, seen: Observation) -> dict[str, Any]:
 def last_rollout(work: Work) -> dict[str, Any] | None:
     """The youngest record of the host's audit; None where there is none that can be read."""
     try:
-        tail = _tail(work)
+        record = next(records.youngest_first(work), None)
     except LinkLostError:
         raise
     except RunbookError as error:
         work.run.note(f"the last rollout is not known: {error}")
         return None
-    for line in reversed(tail.split(b"\n")):
-        record = record_of(line)
-        if record is not None:
-            return _told(record)
-    return None
-
-
-def _tail(work: Work) -> bytes:
-    """The end of the chain, and not the whole of it: its size first, asked for beyond any end."""
-    size = work.wire.call("audit_read", state=work.host.state, offset=_BEYOND)["size"]
-    if not size:
-        return b""
-    offset = max(0, size - TAIL_BYTES)
-    return base64.b64decode(work.wire.call("audit_read", state=work.host.state, offset=offset)["b64"])
+    return record and _told(record)
 
 
 def _told(record: Mapping[str, Any]) -> dict[str, Any]:

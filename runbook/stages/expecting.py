@@ -1,0 +1,97 @@
+"""How long a rollout will take, by how long its steps took on this host before: said before the operator says yes."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from runbook.errors import LinkLostError, RunbookError
+from runbook.stages import records
+from runbook.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from runbook.model import Host
+    from runbook.plan import Plan
+    from runbook.work import Work
+
+LOOKED_AT = 5  # of a step's durations, the youngest
+
+
+class Expected(NamedTuple):
+    """`seconds` of the steps that were taken here before, and the names of those that never were."""
+
+    seconds: float
+    new: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if not self.seconds:
+            return (
+                f"how long this takes is not known: {', '.join(self.new)} never ran to its end on this host"
+            )
+        rest = f", and what never ran here before: {', '.join(self.new)}" if self.new else ""
+        return one_line(f"this should take about {_told(self.seconds)}, by the last rollouts here{rest}", 300)
+
+
+def tell(work: Work, steps: Sequence[str]) -> None:
+    """Say how long these steps will take to a person who is asked whether to begin; that it is not known stops nobody."""
+    if not steps:
+        return
+    try:
+        work.run.note(str(of(steps, records.youngest_first(work))))
+    except LinkLostError:
+        raise
+    except RunbookError as error:
+        work.run.note(f"how long this takes is not known: {error}")
+
+
+def of_plan(host: Host, plan: Plan, *, load: bool) -> tuple[str, ...]:
+    """The steps in which a plan spends its time, by name. A bench before the change is none of them: it may be there already."""
+    proof = _load(host) if load else ()
+    if plan.empty and not proof:
+        return ()
+    restarts = (f"restart {item.role}" for item in plan.restarts)
+    return (*restarts, *(f"health {unit.role}" for unit in host.units), "ready", *proof)
+
+
+def _load(host: Host) -> tuple[str, ...]:
+    validations = (f"validate {spec.name}" for spec in host.validations)
+    return (*validations, *(["bench"] if host.bench else []))
+
+
+def of(steps: Iterable[str], youngest_first: Iterable[Mapping[str, Any]]) -> Expected:
+    """The median of each step's last durations, added up; `youngest_first` are audit records."""
+    known = [_durations(record) for record in youngest_first]
+    seconds, new = 0.0, []
+    for name in steps:
+        lasted = [found[name] for found in known if name in found][:LOOKED_AT]
+        if lasted:
+            seconds += statistics.median(lasted)
+        else:
+            new.append(name)
+    return Expected(seconds, tuple(new))
+
+
+def _durations(record: Mapping[str, Any]) -> dict[str, float]:
+    """Seconds of each step that passed. A record is what some program wrote: what is no step of ours is none."""
+    steps = record.get("steps")
+    return dict(_passed(steps)) if isinstance(steps, list) else {}
+
+
+def _passed(steps: Sequence[Any]) -> Iterator[tuple[str, float]]:
+    for step in steps:
+        if not isinstance(step, dict) or step.get("outcome") != "pass":
+            continue
+        name, lasted = step.get("name"), step.get("duration_s")
+        if isinstance(name, str) and isinstance(lasted, int | float) and 0 <= lasted < math.inf:
+            yield name, float(lasted)
+
+
+def _told(seconds: float) -> str:
+    """`51 s`, `12 min`, `1 h 20 min`."""
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
