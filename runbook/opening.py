@@ -137,13 +137,16 @@ def _signature(request: Request, host: Host, mode: Mode) -> Callable[[bytes], st
 
 
 def load_host(request: Request, name: str, *, say: Callable[[str], None]) -> Host:
-    """The host of a name as its file says; brings the lab up when it is asked for."""
+    """The host of a name as its file says; brings the lab up when it is asked for. Says who else could have written the file."""
     variables = None
     if name == LAB:
         from runbook import lab
 
         variables = {"lab": lab.up(request.directory / ".lab", say=say).variables()}
-    return inventory.load(name, hosts_dir=request.hosts_dir, variables=variables)
+    host = inventory.load(name, hosts_dir=request.hosts_dir, variables=variables)
+    for warning in inventory.exposed(name, hosts_dir=request.hosts_dir):
+        say(warning)
+    return host
 
 
 def _api_key(host: Host) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from runbook.inventory.lookup import known, load
+from runbook.inventory.lookup import exposed, known, load
 from runbook.inventory.overrides import overridden, overriding
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runbook.inventory.documents import document
     from runbook.inventory.hostfile import parse
 
-__all__ = ["adopt_text", "document", "known", "load", "overridden", "overriding", "parse", "roles"]
+__all__ = ["adopt_text", "document", "exposed", "known", "load", "overridden", "overriding", "parse", "roles"]
 
 _ROOMS = {"adopt_text": "adopt", "roles": "adopt", "document": "documents", "parse": "hostfile"}
 

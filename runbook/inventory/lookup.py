@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from runbook import shipped
 from runbook.errors import UnknownHostError
-from runbook.inventory import kept
+from runbook.inventory import exposure, kept
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from runbook.model import Host
@@ -43,6 +43,12 @@ def stems(directory: Path) -> tuple[str, ...]:
 def _endless(path: Path) -> bool:
     """A pipe or a device, which nobody need ever end: reading it would wait for ever."""
     return path.is_fifo() or path.is_char_device()
+
+
+def exposed(name: str, *, hosts_dir: Path) -> Iterator[str]:
+    """What is wrong with who may write a host's file and the profiles beside it, a sentence each."""
+    own = file_of(name, hosts_dir)
+    yield from exposure.warnings((own, *profiles_beside(own).values()))
 
 
 def load(name: str, *, hosts_dir: Path, variables: Mapping[str, Any] | None = None) -> Host:
