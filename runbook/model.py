@@ -119,7 +119,8 @@ class Sessions(NamedTuple):
     """A corruption validation: `sessions` agent sessions at once, `rounds` rounds each.
 
     `ctx` is prompt filler in tokens, `max_tokens` the limit of a response, `timeout_s` a session's deadline.
-    `options` are further options of `python -m runbook.load repro`, by their long names without dashes.
+    `options` are further options of `python -m runbook.load repro`, by their long names without dashes; `kind` names the
+    module of `validations/` that measures it.
     """
 
     name: str
@@ -129,6 +130,7 @@ class Sessions(NamedTuple):
     max_tokens: int
     timeout_s: float
     options: Mapping[str, str] = {}
+    kind: str = "sessions"
 
 
 class Command(NamedTuple):

@@ -108,7 +108,8 @@ def _validation(table: tables.SessionsTable | tables.CommandTable) -> model.Vali
         ctx=table.ctx,
         max_tokens=table.max_tokens,
         timeout_s=table.timeout_s,
-        options=_options(table.model_extra) | ({} if table.kind == "sessions" else {"kind": table.kind}),
+        options=_options(table.model_extra),
+        kind=table.kind,
     )
 
 

@@ -35,9 +35,9 @@ REFUSED, UNANSWERED = 2, 3
 def of(spec: Validation) -> ModuleType:
     """The module that measures a validation: `measure(jobs, spec, say) -> document`.
 
-    The host file's `run` is `command`; its `kind`, which is kept with the options, names any other.
+    The host file's `run` is `command`; its `kind` names any other.
     """
-    kind = "command" if isinstance(spec, Command) else spec.options.get("kind", "sessions")
+    kind = "command" if isinstance(spec, Command) else spec.kind
     return kinds.named("validations", kind, "measure")
 
 
