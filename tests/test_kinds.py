@@ -57,7 +57,7 @@ def test_a_validation_is_found_by_its_kind() -> None:
     assert validations.of(SESSIONS) is sessions
     assert validations.of(Command("b", "true")) is command
     with pytest.raises(UsageError, match="no validation named 'nosuch'"):
-        validations.of(SESSIONS._replace(options={"kind": "nosuch"}))
+        validations.of(SESSIONS._replace(kind="nosuch"))
 
 
 def test_what_has_measured_nothing_is_inconclusive() -> None:
