@@ -92,8 +92,8 @@ class Swarm:
             asyncio.ensure_future(self._session(script, wave, slots)) for script in scripts
         ]
         try:
-            for task in asyncio.as_completed(tasks):
-                record, story = await task
+            for ended in asyncio.as_completed(tasks):
+                record, story = await ended
                 self.records.append(record)
                 self.hard += hard_sessions([record])
                 await self._keep(record, story)
