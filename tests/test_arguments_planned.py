@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ from runbook import argumenttable, comparison, planning
 from runbook.errors import EditRefusedError
 from runbook.model import Argument, Change, Flag, Processes
 from runbook.verdict import Outcome
+from runbook.verify import bookkeeping
 from tests.building import DECODE, PREFILL, TOPK, UNITS, file_state, host, observation, unit_state
 
 if TYPE_CHECKING:
@@ -182,4 +184,16 @@ def test_a_status_row_says_alone_absent_and_unknown_apart() -> None:
         ["--mem-fraction-static", "0.9", "(unknown)", None, "cmdline"],
         ["--disable-cuda-graph", None, None, None, "cmdline"],
         ["--trust-remote-code", "(stands alone)", "(stands alone)", "(stands alone)", "cmdline"],
+    ]
+
+
+def test_two_spellings_of_one_option_are_found_before_any_plan_refuses_them() -> None:
+    both = [Argument(name, "2", "why") for name in ("--tp-size", "--tensor-parallel-size")]
+    found = bookkeeping.book(the_host(*both), None, datetime.date(2026, 11, 30))
+    assert [(one.check, one.outcome, one.message) for one in found if "one" in one.message] == [
+        (
+            "ledger.twice",
+            Outcome.FAIL,
+            "--tp-size on decode: is the same option as --tensor-parallel-size; declare it once",
+        )
     ]

@@ -17,7 +17,7 @@ from runbook.edits.shell.splices import Splice, apply
 from runbook.errors import EditRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from runbook.edits.shell.launch import Launch
     from runbook.edits.shell.options import Option
@@ -79,13 +79,18 @@ def _refuse_names(wanted: Mapping[str, str | None], unwanted: Collection[str]) -
             )
         if name in wanted and name in unwanted:
             raise EditRefusedError(f"{name} is both set and unset; ask for one of them")
-    asked = sorted((*wanted, *unwanted), key=spellings.option)
-    for name, other in itertools.pairwise(asked):
-        if spellings.option(name) == spellings.option(other):
-            raise EditRefusedError(f"{name} and {other} are one option; ask for it once")
+    for name, other in twice((*wanted, *unwanted)):
+        raise EditRefusedError(f"{name} and {other} are one option; ask for it once")
     for name, value in wanted.items():
         if value is not None and "\0" in value:
             raise EditRefusedError(f"the value of {name} holds a NUL, which no argument can carry")
+
+
+def twice(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Pairs of names that are spellings of one option."""
+    for name, other in itertools.pairwise(sorted(names, key=spellings.option)):
+        if spellings.option(name) == spellings.option(other):
+            yield name, other
 
 
 def _launch(script: Script) -> Launch:

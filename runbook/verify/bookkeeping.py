@@ -6,7 +6,9 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from runbook import inventory, ledger
+from runbook.edits import launch_args
 from runbook.errors import EditRefusedError
+from runbook.ledger.entries import Entry
 from runbook.places import origins
 from runbook.places.reading import Files
 
@@ -25,7 +27,16 @@ def book(host: Host, seen: Observation | None, today: datetime.date) -> tuple[Fi
         [] if seen is None else [setting for unit in host.units for setting in _settings(unit, host, seen)]
     )
     catalogue = ledger.parse(inventory.document(ledger.SHIPPED))
-    return tuple(ledger.findings(host, settings, catalogue=catalogue, today=today))
+    found = ledger.findings(host, settings, catalogue=catalogue, today=today)
+    return (*_declared_twice(host), *found)
+
+
+def _declared_twice(host: Host) -> Iterator[Finding]:
+    """Launch arguments that a plan would refuse, since only one of their values can be the option's."""
+    for unit in host.units:
+        for name, other in launch_args.twice(argument.name for argument in unit.args):
+            said = f"is the same option as {name}"
+            yield Entry("twice", other, (unit.role,), said, "declare it once", "fail").finding()
 
 
 def of_flags(host: Host, names: Collection[str], today: datetime.date) -> tuple[Finding, ...]:
