@@ -52,8 +52,9 @@ def deploy(work: Work, options: Options) -> Story:
         if options.dry_run:
             return story
         before.confirm(work)
-        seen = before.unchanged(work, plan, before.lock(work, "deploy"), remembered.deploy)
+        seen = before.lock(work, "deploy")
         since = waiting.Watch.of(work, seen)
+        before.unchanged(work, plan, seen, remembered.deploy)
         before.auditable(work)
         fit = preflight.check(work, seen, plan, load=load)
         parent = files.secure(work, seen, fit.engine)

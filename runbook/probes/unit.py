@@ -64,5 +64,10 @@ def crashed(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
     return None if sample.holds else sample.text
 
 
+def ran(properties: Mapping[str, str]) -> bool:
+    """Whether there was a process: what starts only now has not crashed."""
+    return _pid(properties) > 0
+
+
 def _pid(properties: Mapping[str, str]) -> int:
     return int(properties.get("MainPID") or 0)

@@ -34,12 +34,13 @@ def wait_up(
 ) -> Finding:
     """Wait until a unit runs and its health endpoint answers; `replaced_pid` is the MainPID that must be gone.
 
-    Without one it must have run through `since` then. `look`, while it is young, is what asking once would show.
-    Ends early only on a state that no waiting mends: failed, masked, crash loop, twice seen inactive.
+    Without one it must run through from `since`, else from now on, if it runs. `look`, while it is young, is what asking once
+    would show. Ends early only on a state that no waiting mends: failed, masked, crash loop, twice seen inactive.
     """
     budget = work.host.wait.health
-    first = {} if replaced_pid else (since or Watch.start(work, unit_.name)).states[unit_.name]
-    fresh = [look.states[unit_.name]] if look and look.is_young(work) else []
+    now = {} if replaced_pid else _young(work, unit_.name, look).states[unit_.name]
+    first = since.states[unit_.name] if since else now
+    fresh = [now] if now else []
     inactive, began = 0, work.clock()
 
     def ask() -> Sample:
@@ -61,6 +62,10 @@ def wait_up(
     return work.run.probed(found)
 
 
+def _young(work: Work, name: str, look: Watch | None) -> Watch:
+    return look if look and look.is_young(work) else Watch.start(work, name)
+
+
 def shown(work: Work, name: str) -> Mapping[str, str]:
     """A unit's properties as they are now."""
     found: Mapping[str, str] = work.wire.call("units", units=[name])[name]
@@ -73,7 +78,7 @@ def _up(properties: Mapping[str, str], replaced_pid: int, first: Mapping[str, st
             False, f"still the old process, {properties.get('ActiveState')}/{properties.get('SubState')}"
         )
     sample = unit.judge(properties)
-    if sample.holds and first and (crash := unit.crashed(first, properties)):
+    if sample.holds and unit.ran(first) and (crash := unit.crashed(first, properties)):
         return Sample(False, f"crashed while we asked: {crash}", final=True)
     return sample
 
@@ -83,12 +88,15 @@ def _say(step: Step, budget: Budget) -> Any:
 
 
 def all_up(work: Work, since: Watch | None = None) -> bool:
-    """Every unit runs, and has since then, and every health endpoint answers; each answer is a finding."""
+    """Every unit runs and every health endpoint answers; each answer is a finding.
+
+    Each has run since then, where it is given, else only since it was asked: until then somebody may restart it.
+    """
     look = since if since and since.is_young(work) else Watch.start(work)
     findings = []
     for unit_ in work.host.units:
         with work.run.step(f"health {unit_.role}", budget_s=work.host.wait.health.total_s) as step:
-            found = wait_up(work, unit_, step, since=since or look, look=look)
+            found = wait_up(work, unit_, step, since=since, look=look)
             step.outcome, step.detail = found.outcome, found.message
         work.run.find(found)
         findings.append(found)

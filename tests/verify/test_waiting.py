@@ -1,13 +1,24 @@
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from runbook.events import Progress
+import pytest
+
+from runbook.events import Progress, StepStarted
 from runbook.model import Budget, Wait
+from runbook.tunnel import TunnelRefused
 from runbook.verify import waiting
-from tests.building import host
+from tests.building import DECODE, OVERLAP, PREFILL, host, script
 from tests.fakehost import FakeHost, RunningUnit
-from tests.test_rollout import work_on
+from tests.test_rollout import deploy, work_on
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runbook.tunnel import Response
+
+RIGHT = {PREFILL: script(), DECODE: script(**{OVERLAP: "0"})}
 
 
 class SlowStop(RunningUnit):
@@ -48,3 +59,73 @@ class LateJournal(FakeHost):
 
 def test_the_last_words_of_a_dying_process_are_waited_for() -> None:
     assert waiting.journal(work_on(LateJournal()), "decode.service") == "exited\ntold to crash"
+
+
+@dataclass
+class Loading(FakeHost):
+    """A host whose prefill answers after 8 s; `meanwhile` is what else happens on it, before every call."""
+
+    meanwhile: Callable[[FakeHost], None] = lambda fake: None
+
+    def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
+        self.meanwhile(self)
+        return super().call(name, deadline_s=deadline_s, **args)
+
+    def get(self, url: str, **options: Any) -> Response:
+        if url == self.host.units[0].health and self.clock.now < 8:
+            raise TunnelRefused(f"{url}: connection refused")
+        return super().get(url, **options)
+
+
+def loading(meanwhile: Callable[[FakeHost], None]) -> Loading:
+    wait = Wait(Budget(20, 1, 1), Budget(3, 1, 1), 8, 0.0)
+    return Loading(host=host(wait=wait), files=dict(RIGHT), meanwhile=meanwhile)
+
+
+def restarted_by_hand(fake: FakeHost) -> None:
+    fake.units["decode.service"].pid = 101 if fake.clock.now < 4 else 777
+
+
+def started_after_prefill(fake: FakeHost) -> None:
+    fake.units["decode.service"].active = "inactive" if fake.clock.now < 8 else "active"
+
+
+def started_a_little_later(fake: FakeHost) -> None:
+    fake.units["decode.service"].active = "inactive" if fake.clock.now < 8.5 else "active"
+
+
+@pytest.mark.parametrize("meanwhile", [restarted_by_hand, started_after_prefill, started_a_little_later])
+def test_what_starts_while_another_unit_is_waited_for_has_not_crashed(
+    meanwhile: Callable[[FakeHost], None],
+) -> None:
+    work = work_on(loading(meanwhile))
+    assert waiting.all_up(work)
+    assert [finding.outcome.value for finding in work.run.findings] == ["pass"] * 3
+
+
+def test_a_unit_that_was_to_run_through_may_not_restart_while_another_is_waited_for() -> None:
+    work = work_on(loading(restarted_by_hand))
+    assert not waiting.all_up(work, waiting.Watch.start(work))
+    (found,) = (finding for finding in work.run.findings if finding.outcome.value == "fail")
+    assert found.message.startswith("decode: crashed while we asked: MainPID was 101, is 777")
+
+
+@pytest.mark.parametrize(
+    ("planning_s", "found"), [(0.0, "router.service crashed"), (1.0, "router: crashed while we asked")]
+)
+def test_a_crash_between_the_lock_and_the_proof_ends_a_deploy_that_restarts_nothing(
+    planning_s: float, found: str
+) -> None:
+    """A look that planning again made old is not taken for what asking now would show."""
+    fake = FakeHost(files=dict(RIGHT))
+
+    def pass_time(event: Any) -> None:
+        if isinstance(event, StepStarted) and event.name == "observe again":
+            fake.clock.sleep(planning_s)
+        if isinstance(event, StepStarted) and event.name == "preflight":
+            fake.units["router.service"].pid, fake.units["router.service"].restarts = 4711, 1
+
+    story = deploy(fake, listeners=[pass_time])
+    told = [str(story.error), *(finding.message for finding in story.findings)]
+    assert (story.exit_code, fake.calls.count("unit_restart")) == (1, 0)
+    assert [text for text in told if text.startswith(f"{found}: MainPID was 102, is 4711")]
