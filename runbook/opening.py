@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+import threading
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from runbook import bundle, inventory, observation, pages, provenance, ssh, tunnel
 from runbook.calling import TellingWire
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from runbook.ssh.link import Link
     from runbook.ssh.row import Asked
     from runbook.view import View
+
+T = TypeVar("T")
 
 # What an action may do on the host (docs/architecture.md, "The wire").
 MODES: Mapping[str, Mode] = {
@@ -58,10 +60,8 @@ def work(
         with told.step(f"connect {host.ssh.address}"):
             link = stack.enter_context(ssh.connect(host.ssh, accept_new=request.accept_new, ask=ask))
             # These cost about as long as the host takes to start the helper: they go side by side.
-            meanwhile = ThreadPoolExecutor(2)
-            near_end = meanwhile.submit(_near_end, request, link, audited=mode != "reading")
-            meanwhile.submit(pages.import_ahead, request.action)
-            meanwhile.shutdown(wait=False)
+            near_end = _beside(lambda: _near_end(request, link, audited=mode != "reading"))
+            _beside(lambda: pages.import_ahead(request.action))
             wire = stack.enter_context(
                 link.open_wire(
                     mode,
@@ -73,7 +73,7 @@ def work(
                     ahead=_first(request.action, host, mode),
                 )
             )
-        operator, tool = near_end.result()
+        operator, tool = near_end()
         yield Work(
             host=host,
             run=told,
@@ -91,6 +91,27 @@ def work(
             offer=view.ask,
             checkpoint=interrupt.checkpoint,
         )
+
+
+def _beside(make: Callable[[], T]) -> Callable[[], T]:
+    """Begin `make` in a thread of its own; returns what waits for its value. What fails there is made again here, to be told.
+
+    Not an executor's, which the interpreter waits for when it exits: git may hang.
+    """
+    made: list[T] = []
+
+    def run() -> None:
+        with contextlib.suppress(OSError, LookupError):
+            made.append(make())
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+
+    def value() -> T:
+        thread.join()
+        return made[0] if made else make()
+
+    return value
 
 
 def _near_end(request: Request, link: Link, *, audited: bool) -> tuple[dict[str, Any], dict[str, Any]]:
