@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def without(module: str, *names: str, **functions: Callable[..., object]) -> Iterator[None]:
     """In here the module has these names and functions and nothing else, unless it was imported before; afterwards it is as
-    it was. The names can be held, and raise ImportError when they are called."""
+    it was. Who holds it or one of the names from here gets the real one by asking for more of it, or by a call."""
     if module in sys.modules:
         yield
         return
-    stand_in = sys.modules[module] = ModuleType(module)
-    vars(stand_in).update({name: _left_out(f"{module}.{name}") for name in names} | functions)
+    stand_in = sys.modules[module] = _StandIn(module)
+    vars(stand_in).update({name: stand_in.later(name) for name in names} | functions)
     try:
         yield
     finally:
@@ -28,11 +29,23 @@ def without(module: str, *names: str, **functions: Callable[..., object]) -> Ite
             del sys.modules[module]
 
 
-def _left_out(name: str) -> Callable[..., NoReturn]:
-    def call(*args: object, **options: object) -> NoReturn:
-        raise ImportError(f"{name} was left out of this start")
+class _StandIn(ModuleType):
+    """A module that is imported when more is wanted of it than it was given."""
 
-    return call
+    def later(self, name: str) -> Callable[..., object]:
+        """A function that the real module has, or a class of it to make one of."""
+        return lambda *args, **options: getattr(self._real(), name)(*args, **options)
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):  # asked by the import system of every module
+            raise AttributeError(name)
+        return getattr(self._real(), name)
+
+    def _real(self) -> ModuleType:
+        found = import_module(self.__name__)
+        if found is self:
+            raise AttributeError(f"{self.__name__} is left out of an import that is going on")
+        return found
 
 
 def version(distribution: str) -> str:
