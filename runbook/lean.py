@@ -51,7 +51,15 @@ class _StandIn(ModuleType):
 def version(distribution: str) -> str:
     """An installed distribution's version by the name of its directory, which `importlib.metadata` takes 12 ms to load for;
     `unknown` where it has none."""
-    found = (path for entry in sys.path for path in Path(entry).glob(f"{distribution}-*.dist-info"))
+    names = (name for entry in sys.path for name in _names(entry, f"{distribution}-*.dist-info"))
     return next(
-        (path.name.removeprefix(f"{distribution}-").removesuffix(".dist-info") for path in found), "unknown"
+        (name.removeprefix(f"{distribution}-").removesuffix(".dist-info") for name in names), "unknown"
     )
+
+
+def _names(entry: str, pattern: str) -> list[str]:
+    """What is called so in a directory of the import path; nothing in one that we may not look into."""
+    try:
+        return [path.name for path in Path(entry).glob(pattern)]
+    except OSError:
+        return []

@@ -62,6 +62,12 @@ def test_a_version_is_what_the_metadata_says(distribution: str) -> None:
     assert lean.version(distribution) == importlib.metadata.version(distribution)
 
 
+def test_an_import_path_that_cannot_be_looked_into_hides_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too long here; most often another user's directory, as after `sudo -u`."""
+    monkeypatch.setattr(sys, "path", ["x" * 5000, *sys.path])
+    assert lean.version("paramiko") == importlib.metadata.version("paramiko")
+
+
 def test_what_is_not_installed_has_no_version() -> None:
     assert lean.version("no-such-distribution") == "unknown"
 
