@@ -1,7 +1,9 @@
-"""A plan that changes nothing is made once: what it was made from is all that counts, and no secret is kept."""
+"""A plan that changes nothing is made once, as a comparison that holds: what it was made from is all that counts, and no
+secret is kept."""
 
 from __future__ import annotations
 
+import datetime
 import os
 import subprocess
 import sys
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook import planning, remembered, usercache
+from runbook import comparison, planning, remembered, usercache
 from runbook.errors import EditRefusedError, MissingOnHostError
 from runbook.model import Processes, Release
 from tests.building import DECODE, OVERLAP, PREFILL, host, observation, script, unit_state
@@ -18,7 +20,7 @@ from tests.building import DECODE, OVERLAP, PREFILL, host, observation, script, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runbook.model import Host, Observation
+    from runbook.model import Host, Observation, UnitState
 
 RIGHT = {
     "prefill.service": unit_state("prefill.service"),
@@ -31,8 +33,8 @@ def converged(**fields: Any) -> Observation:
     return observation(**(right | fields))
 
 
-# Imported on the way, and read by no plan.
-NO_MATTER = {"__init__.py", "load/__init__.py", "load/outcome.py", "onhost/__init__.py", "verdict.py"}
+# Imported on the way, and read by no plan and no comparison.
+NO_MATTER = {"__init__.py", "load/__init__.py", "onhost/__init__.py"}
 
 
 @pytest.fixture(autouse=True)
@@ -140,9 +142,10 @@ def test_a_file_changed_in_the_moment_after_a_start_is_not_rounded_away(tmp_path
 
 
 @pytest.mark.real
-def test_all_code_that_plans_is_in_the_key() -> None:
+@pytest.mark.parametrize("room", ["planning", "comparison"])
+def test_all_code_that_plans_and_compares_is_in_the_key(room: str) -> None:
     ours = "[m.__file__ for name, m in sys.modules.items() if name.startswith('runbook')]"
-    code = f"import runbook.planning, sys; print(*{ours}, sep=chr(10))"
+    code = f"import runbook.{room}, sys; print(*{ours}, sep=chr(10))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()
     known = {str(path) for path in remembered._code()}
@@ -187,3 +190,54 @@ def test_what_another_could_have_written_is_not_read(made: list[Host], tmp_path:
     os.chmod(kept, 0o666)  # noqa: PTH101
     remembered.deploy(host(), converged(), cache=tmp_path)
     assert len(made) == 2
+
+
+# ------------------------------------------------------------------ what a look says of flags
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[Host]:
+    """The hosts that a comparison was really made for."""
+    found: list[Host] = []
+    of = comparison.of
+
+    def counted(host: Host, seen: Observation) -> Any:
+        found.append(host)
+        return of(host, seen)
+
+    monkeypatch.setattr(comparison, "of", counted)
+    return found
+
+
+def test_a_comparison_that_holds_is_made_once_and_is_no_plan(compared: list[Host], tmp_path: Path) -> None:
+    assert remembered.deploy(host(), converged(), cache=tmp_path).empty
+    first = remembered.comparison(host(), converged(), cache=tmp_path)
+    again = remembered.comparison(host(), converged(), cache=tmp_path)
+    assert (len(compared), first.holds, again) == (1, True, comparison.of(host(), converged()))
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        unit_state("decode.service", {OVERLAP: "1"}),
+        unit_state("decode.service"),
+        unit_state("decode.service", {OVERLAP: "0"}, kind="unknown"),
+    ],
+)
+def test_what_does_not_hold_or_is_not_known_is_compared_every_time(
+    compared: list[Host], tmp_path: Path, state: UnitState
+) -> None:
+    remembered.comparison(host(), converged(), cache=tmp_path)
+    for _ in range(2):
+        seen = converged(units=RIGHT | {"decode.service": state})
+        assert not remembered.comparison(host(), seen, cache=tmp_path).holds
+    assert len(compared) == 3
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_another_host_is_compared_anew(compared: list[Host], tmp_path: Path) -> None:
+    """Though all that was seen is the same: a row says why and until when, too."""
+    other = host(flags=tuple(flag._replace(expires=datetime.date(2027, 1, 1)) for flag in host().flags))
+    remembered.comparison(host(), converged(), cache=tmp_path)
+    rows = remembered.comparison(other, converged(), cache=tmp_path).rows
+    assert ({row["expires"] for row in rows}, len(compared)) == ({"2027-01-01"}, 2)
