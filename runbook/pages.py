@@ -38,7 +38,7 @@ def import_ahead(action: str) -> None:
     """Import an action's page and what it will come to later. What cannot be imported is left to the page to tell."""
     module, _ = PAGES[action]
     for name in (f"runbook.{module}", *LATER.get(action, ()), "runbook.ending"):
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(ImportError, SyntaxError):
             import_module(name)
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from runbook import pages
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEAVY = ["rich", "httpx", "pydantic", "jinja2", "tenacity", "matplotlib", "asyncssh", "aiohttp", "scipy"]
 
@@ -74,3 +78,15 @@ def test_what_a_page_comes_to_later_is_imported_while_the_host_is_waited_for(act
     modules = set(done.stdout.split())
     assert {"runbook.ending", f"runbook.{pages.PAGES[action][0]}"} <= modules
     assert ({"httpx", "tenacity"} <= modules) == asks
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("broken", ["raise ImportError('none here')", "def ("])
+def test_what_cannot_be_imported_ahead_is_left_to_who_needs_it(tmp_path: Path, broken: str) -> None:
+    (tmp_path / "httpx.py").write_text(broken, encoding="utf-8")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
+        "from runbook import pages; pages.import_ahead('deploy'); print('tenacity' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")
