@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def without(module: str, *names: str, **functions: Callable[..., object]) -> Iterator[None]:
-    """In here the module has these names and functions and nothing else, unless it was imported before; afterwards it is as
-    it was. Who holds it or one of the names from here gets the real one by asking for more of it, or by a call."""
+    """In here the module has these names and functions alone, unless it was imported before; afterwards it is as it was.
+    Who asks for more of it, as another version of the library may, or calls one of the names, gets the real one."""
     if module in sys.modules:
         yield
         return
@@ -42,10 +42,9 @@ class _StandIn(ModuleType):
         return getattr(self._real(), name)
 
     def _real(self) -> ModuleType:
-        found = import_module(self.__name__)
-        if found is self:
-            raise AttributeError(f"{self.__name__} is left out of an import that is going on")
-        return found
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return import_module(self.__name__)
 
 
 def version(distribution: str) -> str:
