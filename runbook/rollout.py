@@ -153,7 +153,7 @@ def rollback(work: Work, options: Options) -> Story:
             return story
         before.confirm(work)
         seen = before.lock(work, "rollback")
-        seen = before.unchanged(work, plan, seen, lambda host, seen: files.plan_back(work, seen, target))
+        before.unchanged(work, plan, seen, lambda host, seen: files.plan_back(work, seen, target))
         if options.force:
             files.secure(work, seen)
         _return_to(work, story, plan, target)

@@ -49,10 +49,8 @@ def lock(work: Work, action: str) -> Observation:
     return observation.parse(seen)
 
 
-def unchanged(
-    work: Work, plan: Plan, seen: Observation, make: Callable[[Host, Observation], Plan]
-) -> Observation:
-    """What was seen under the lock; raises FileChangedError unless the plan would still be the same.
+def unchanged(work: Work, plan: Plan, seen: Observation, make: Callable[[Host, Observation], Plan]) -> None:
+    """Raise FileChangedError unless the plan would still be the same by what was seen under the lock.
 
     What an interrupted rollout owes the audit is recorded now that nobody else can be at work.
     """
@@ -64,7 +62,6 @@ def unchanged(
                 "nothing was written, look at the new plan"
             )
         interrupted.record(work, seen)
-    return seen
 
 
 def auditable(work: Work) -> None:
