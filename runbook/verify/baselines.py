@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from runbook.errors import MeasureError, RunbookError
 from runbook.model import Bench
 from runbook.text import figure, no_figure
-from runbook.validations import Jobs, bench, benchcommand, endpoint_url
+from runbook.validations import bench, benchcommand, endpoint_url
 from runbook.verdict import Outcome
-from runbook.verify import benching
+from runbook.verify import benching, loading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -102,8 +102,7 @@ def _key(work: Work) -> dict[str, str]:
 def _measured_before(work: Work, spec: Bench | BenchCommand, parent: Release) -> Mapping[str, Any] | None:
     with work.run.step("bench before", budget_s=benching.budget(spec)) as step:
         try:
-            jobs = Jobs(work.wire, work.host, work.checkpoint, work.api_key)
-            result = benching.run(jobs, spec, benching.teller(work, step))
+            result = benching.run(loading.jobs_of(work), spec, benching.teller(work, step))
         except MeasureError as error:
             # A fix must not wait for a number; the bench after it will be inconclusive and say why.
             step.outcome, step.detail = Outcome.ERROR, str(error)
