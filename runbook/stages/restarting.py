@@ -29,20 +29,20 @@ def restart(work: Work, plan: Plan) -> None:
 
 
 def _restart_one(work: Work, item: Restart, wanted: Environment) -> None:
-    unit = work.host.unit(item.role)
+    unit_ = work.host.unit(item.role)
     with work.run.step(f"restart {item.role}", budget_s=work.host.wait.health.total_s) as step:
         step.progress(item.why)
         work.at(step.name)
         answer = work.wire.call("unit_restart", unit=item.unit)
         if answer.get("reset"):
             work.run.note(f"{item.unit} had failed: its failure and its start limit were reset once")
-        found = waiting.wait_up(work, unit, step, replaced_pid=int(answer["before"] or 0))
+        found = waiting.wait_up(work, unit_, step, replaced_pid=int(answer["before"] or 0))
         if found.outcome is Outcome.PASS:
-            fell, now = _held(work, unit.name)
+            fell, now = _held(work, unit_.name)
             found = fell or found
         step.outcome, step.detail = found.outcome, found.message
     if found.outcome is not Outcome.PASS:
-        raise _failed(work, unit, found, answer.get("at"))
+        raise _failed(work, unit_, found, answer.get("at"))
     known = {name: value for name, value in wanted.items() if value is not None}
     pid = int(now.get("MainPID") or 0)
     work.wire.call("record_start", state=work.host.state, unit=item.unit, pid=pid, environ=known)
