@@ -1,4 +1,4 @@
-"""The actions on a host by name. An action loads what it needs and no more; app does so while the host is being reached."""
+"""The actions on a host by name. An action loads what it needs and no more, and does so while the host is being reached."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "logs": ("looking", "logs"),
     "releases": ("looking", "list_releases"),
 }
-
 
 # What those that ask the service come to once they have looked at the host, in the order in which they do.
 _PROBING = ("runbook.tunnel.transport", "runbook.probes.health", "tenacity")
