@@ -38,9 +38,9 @@ def wait_up(
     would show. Ends early only on a state that no waiting mends: failed, masked, crash loop, twice seen inactive.
     """
     budget = work.host.wait.health
-    now = {} if replaced_pid else _young(work, unit_.name, look).states[unit_.name]
-    first = since.states[unit_.name] if since else now
-    fresh = [now] if now else []
+    young = look if look and look.is_young(work) else None
+    first = {} if replaced_pid else (since or young or Watch.start(work, unit_.name)).states[unit_.name]
+    fresh = [young.states[unit_.name]] if young else []
     inactive, began = 0, work.clock()
 
     def ask() -> Sample:
@@ -60,10 +60,6 @@ def wait_up(
     asked = probes.until(ask, budget, sleep=work.pause, clock=work.clock, on_try=_say(step, budget))
     found = probes.finding("health" if unit_.health else "unit", unit_.role, asked, budget)
     return work.run.probed(found)
-
-
-def _young(work: Work, name: str, look: Watch | None) -> Watch:
-    return look if look and look.is_young(work) else Watch.start(work, name)
 
 
 def shown(work: Work, name: str) -> Mapping[str, str]:
