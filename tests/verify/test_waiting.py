@@ -48,6 +48,26 @@ def test_a_slow_stop_is_told_while_it_lasts_and_the_unit_is_waited_for() -> None
     assert texts[8] == "try 9 of 60, 40 s of 300 s, last: stopping 40 s of 90 s (stop-sigterm)"
 
 
+class SlowStart(RunningUnit):
+    """A unit without a process of its own until the host's clock, `now`, shows 3 s: systemd runs its ExecStartPre."""
+
+    def properties(self) -> dict[str, str]:
+        starting = {"ActiveState": "activating", "SubState": "start-pre", "MainPID": "0"}
+        return super().properties() | (starting if self.active == "active" and self.now() < 3 else {})
+
+    now: Any = None
+
+
+def test_a_unit_that_was_down_and_takes_its_time_to_start_has_not_crashed() -> None:
+    fake = FakeHost(host=host(wait=Wait(Budget(20, 1, 1), Budget(3, 1, 1), 8, 0.0)), files=dict(RIGHT))
+    unit = fake.units["decode.service"]
+    slow = SlowStart(unit.unit, unit.environ, unit.pid, active="inactive")
+    slow.now = fake.clock
+    fake.units["decode.service"] = slow
+    story = deploy(fake)
+    assert (story.exit_code, story.error, fake.calls.count("unit_restart")) == (0, None, 1)
+
+
 class LateJournal(FakeHost):
     """A host whose journal takes a process' last words after systemd has told its death."""
 
