@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from runbook.onhost.masking import MASK
 from runbook.probes import Sample
 from runbook.text import one_line
-from runbook.tunnel import TunnelError
+from runbook.tunnel import TunnelError, bearing
 
 if TYPE_CHECKING:
     from runbook.tunnel import Response, Tunnel
@@ -40,10 +40,9 @@ def ask(
         "temperature": 0,
         "stream": False,
     }
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
         response = tunnel.post_json(
-            f"{url.rstrip('/')}/v1/chat/completions", body, deadline_s=timeout_s, headers=headers
+            f"{url.rstrip('/')}/v1/chat/completions", body, deadline_s=timeout_s, headers=bearing(api_key)
         )
     except TunnelError as error:
         return Sample(False, str(error))
@@ -59,9 +58,8 @@ def _without(response: Response, api_key: str | None) -> Response:
 
 def served(tunnel: Tunnel, url: str, *, timeout_s: float, api_key: str | None = None) -> list[str]:
     """The model names the endpoint lists; empty where it lists none."""
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
-        answer = tunnel.get(f"{url.rstrip('/')}/v1/models", deadline_s=timeout_s, headers=headers)
+        answer = tunnel.get(f"{url.rstrip('/')}/v1/models", deadline_s=timeout_s, headers=bearing(api_key))
         names = [str(model["id"]) for model in json.loads(answer.body)["data"]]
     except (TunnelError, ValueError, LookupError, TypeError, RecursionError):
         return []

@@ -10,6 +10,7 @@ from runbook import probes
 from runbook.errors import TunnelError
 from runbook.onhost.masking import mask
 from runbook.text import figure, no_figure
+from runbook.tunnel import bearing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,12 +34,11 @@ def ask(work: Work) -> dict[str, dict[str, Any]]:
 
 
 def _ask(work: Work, health: str, api_key: str | None) -> dict[str, Any]:
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     base = urlsplit(health)
     for path in _PATHS:
         try:
             url = f"{base.scheme}://{base.netloc}{path}"
-            answer = work.tunnel.get(url, deadline_s=_DEADLINE_S, headers=headers)
+            answer = work.tunnel.get(url, deadline_s=_DEADLINE_S, headers=bearing(api_key))
         except TunnelError as error:
             return {"error": str(error)}
         if answer.status == 200 and (told := parse(answer.body)):

@@ -24,6 +24,7 @@ __all__ = [
     "TunnelForbidden",
     "TunnelRefused",
     "TunnelTimeout",
+    "bearing",
 ]
 
 BODY_LIMIT_BYTES = (
@@ -72,6 +73,11 @@ class Deadline:
         if left <= 0:
             raise TunnelTimeout(f"no whole answer within {self.seconds:g} s")
         return left
+
+
+def bearing(api_key: str | None) -> dict[str, str]:
+    """The headers that show an API key; none without one."""
+    return {"Authorization": f"Bearer {api_key}"} if api_key else {}
 
 
 class Tunnel(contextlib.AbstractContextManager["Tunnel"]):

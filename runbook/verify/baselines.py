@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from runbook.errors import MeasureError, RunbookError
 from runbook.model import Bench
 from runbook.text import figure, no_figure
+from runbook.tunnel import bearing
 from runbook.validations import bench, benchcommand, endpoint_url
 from runbook.verdict import Outcome
 from runbook.verify import benching, loading
@@ -84,7 +85,7 @@ def _server_now(work: Work) -> dict[str, Any] | None:
 
     url = bench.generating(work.host) or endpoint_url(work.host)
     try:
-        answer = work.tunnel.get(f"{url}/server_info", deadline_s=_ASK_S, headers=_key(work))
+        answer = work.tunnel.get(f"{url}/server_info", deadline_s=_ASK_S, headers=bearing(work.api_key))
         document = (
             json.loads(answer.body, parse_constant=no_figure, parse_float=figure)
             if answer.status == 200
@@ -93,10 +94,6 @@ def _server_now(work: Work) -> dict[str, Any] | None:
     except (RunbookError, ValueError, RecursionError):
         return None
     return facts_of(document) if isinstance(document, dict) else None
-
-
-def _key(work: Work) -> dict[str, str]:
-    return {"Authorization": f"Bearer {work.api_key}"} if work.api_key else {}
 
 
 def _measured_before(work: Work, spec: Bench | BenchCommand, parent: Release) -> Mapping[str, Any] | None:
