@@ -65,7 +65,7 @@ def of(unit: Unit, flags: Sequence[Flag], files: Files) -> Origins:
     seen: Observation = files.seen
     properties = seen.units[unit.name].properties if unit.name in seen.units else {}
     followed = names.followed(flag.name for flag in flags)
-    found = systemd.given(properties, seen.manager, files)
+    found = systemd.given(properties, files)
     from_systemd = [place for place in found.places if followed.fullmatch(place.name)]
     listed = [path for path, _ in systemd.environment_files(properties, files.known)]
     fed_by = (*systemd.unit_files(properties), *listed)

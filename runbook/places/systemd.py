@@ -37,15 +37,22 @@ class Given(NamedTuple):
         return {place.name: place.value for place in self.places}
 
 
-def given(properties: Mapping[str, str], manager: Mapping[str, str], files: Files) -> Given:
+def given(properties: Mapping[str, str], files: Files) -> Given:
     """What the unit of these properties gets from systemd, by its files as they are on disk."""
+    handed, unasked = _manager(files)
     own, removed, unread = _unit_files(unit_files(properties), files)
     listed, unread_too = _environment_files(properties, files)
-    handed = [Place("manager environment", name, value) for name, value in manager.items()]
     places = (*handed, *own, *listed)
     last = {place.name: place.value for place in places}
     gone = {name for name, value in last.items() if name in removed or f"{name}={value}" in removed}
-    return Given(tuple(place for place in places if place.name not in gone), (*unread, *unread_too))
+    return Given(tuple(place for place in places if place.name not in gone), (*unasked, *unread, *unread_too))
+
+
+def _manager(files: Files) -> tuple[list[Place], list[str]]:
+    """What the manager hands to every unit, or why that is not known."""
+    seen = files.seen
+    unasked = [f"systemd's manager: {seen.manager_error}"] if seen.manager_error else []
+    return [Place("manager environment", name, value) for name, value in seen.manager.items()], unasked
 
 
 def unit_files(properties: Mapping[str, str]) -> tuple[str, ...]:

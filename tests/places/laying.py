@@ -43,6 +43,7 @@ def seen(
         files={SCRIPT: script} | {path: every[path] for path in declared},
         feeds={path: file for path, file in every.items() if path not in declared},
         manager=case.get("manager", {}),
+        manager_error=case.get("manager_error"),
     )
 
 
