@@ -145,6 +145,28 @@ def test_a_unit_that_did_not_run_through_has_crashed(now: dict[str, str], says: 
     assert unit.crashed(UP, now) == says
 
 
+STARTING = UP | {"ActiveState": "activating", "SubState": "start-pre", "MainPID": "0"}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "says"),
+    [
+        (STARTING, UP, None),
+        (UP | {"ActiveState": "inactive", "SubState": "dead", "MainPID": "0"}, UP, None),
+        (
+            UP | {"ActiveState": "activating", "SubState": "auto-restart", "MainPID": "0"},
+            UP | {"NRestarts": "1"},  # counted when systemd starts it again
+            "NRestarts was 0, is 1",
+        ),
+        (STARTING, STARTING, "activating/start-pre"),
+    ],
+)
+def test_a_unit_that_gets_its_first_process_has_not_crashed(
+    before: dict[str, str], now: dict[str, str], says: str | None
+) -> None:
+    assert unit.crashed(before, now) == says
+
+
 def answer(status: int, body: object) -> Response:
     return Response(status, body if isinstance(body, bytes) else json.dumps(body).encode(), 0.1)
 

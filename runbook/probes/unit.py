@@ -56,17 +56,12 @@ def span_s(text: str) -> float | None:
 
 
 def crashed(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
-    """What shows that a unit did not run through from `before` to `now`, or None."""
-    for name in ("MainPID", "NRestarts"):
+    """What shows that a unit did not run through from `before` to `now`, or None; one that had no process yet may get one."""
+    for name in ("MainPID", "NRestarts") if _pid(before) else ("NRestarts",):
         if before.get(name) != now.get(name):
             return f"{name} was {before.get(name)}, is {now.get(name)}"
     sample = judge(now)
     return None if sample.holds else sample.text
-
-
-def ran(properties: Mapping[str, str]) -> bool:
-    """Whether there was a process: what starts only now has not crashed."""
-    return _pid(properties) > 0
 
 
 def _pid(properties: Mapping[str, str]) -> int:

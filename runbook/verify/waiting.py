@@ -34,8 +34,8 @@ def wait_up(
 ) -> Finding:
     """Wait until a unit runs and its health endpoint answers; `replaced_pid` is the MainPID that must be gone.
 
-    Without one it must run through from `since`, else from now on, if it runs. `look`, while it is young, is what asking once
-    would show. Ends early only on a state that no waiting mends: failed, masked, crash loop, twice seen inactive.
+    Without one it must run through from `since`, else from now on. `look`, while it is young, is what asking once would show.
+    Ends early only on a state that no waiting mends: failed, masked, crash loop, twice seen inactive.
     """
     budget = work.host.wait.health
     young = look if look and look.is_young(work) else None
@@ -74,7 +74,7 @@ def _up(properties: Mapping[str, str], replaced_pid: int, first: Mapping[str, st
             False, f"still the old process, {properties.get('ActiveState')}/{properties.get('SubState')}"
         )
     sample = unit.judge(properties)
-    if sample.holds and unit.ran(first) and (crash := unit.crashed(first, properties)):
+    if sample.holds and first and (crash := unit.crashed(first, properties)):
         return Sample(False, f"crashed while we asked: {crash}", final=True)
     return sample
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from runbook.tunnel import Response
 
 RIGHT = {PREFILL: script(), DECODE: script(**{OVERLAP: "0"})}
+PATIENT = host(wait=Wait(Budget(20, 1, 1), Budget(3, 1, 1), 8, 0.0))
 
 
 class SlowStop(RunningUnit):
@@ -48,24 +49,46 @@ def test_a_slow_stop_is_told_while_it_lasts_and_the_unit_is_waited_for() -> None
     assert texts[8] == "try 9 of 60, 40 s of 300 s, last: stopping 40 s of 90 s (stop-sigterm)"
 
 
+@dataclass
 class SlowStart(RunningUnit):
-    """A unit without a process of its own until the host's clock, `now`, shows 3 s: systemd runs its ExecStartPre."""
+    """A unit that has no process of its own until `now` shows `until_s`: systemd runs its ExecStartPre."""
+
+    now: Callable[[], float] = float
+    until_s: float = 0.0
 
     def properties(self) -> dict[str, str]:
         starting = {"ActiveState": "activating", "SubState": "start-pre", "MainPID": "0"}
-        return super().properties() | (starting if self.active == "active" and self.now() < 3 else {})
+        return super().properties() | (
+            starting if self.active == "active" and self.now() < self.until_s else {}
+        )
 
-    now: Any = None
+
+def slow_start(fake: FakeHost, name: str, **fields: Any) -> SlowStart:
+    """The unit of the host, as one that starts slowly."""
+    unit = fake.units[name]
+    slow = SlowStart(unit.unit, unit.environ, unit.pid, now=fake.clock, **fields)
+    fake.units[name] = slow
+    return slow
 
 
 def test_a_unit_that_was_down_and_takes_its_time_to_start_has_not_crashed() -> None:
-    fake = FakeHost(host=host(wait=Wait(Budget(20, 1, 1), Budget(3, 1, 1), 8, 0.0)), files=dict(RIGHT))
-    unit = fake.units["decode.service"]
-    slow = SlowStart(unit.unit, unit.environ, unit.pid, active="inactive")
-    slow.now = fake.clock
-    fake.units["decode.service"] = slow
+    fake = FakeHost(host=PATIENT, files=dict(RIGHT))
+    slow_start(fake, "decode.service", active="inactive", until_s=3.0)
     story = deploy(fake)
     assert (story.exit_code, story.error, fake.calls.count("unit_restart")) == (0, None, 1)
+
+
+def test_a_unit_that_systemd_restarts_along_with_ours_has_not_crashed() -> None:
+    """As of a router that is PartOf= the worker behind it."""
+    fake = FakeHost(host=PATIENT)
+    router = slow_start(fake, "router.service")
+
+    def along(unit: RunningUnit) -> None:
+        router.pid, router.until_s = 4711, fake.clock() + 3.0
+
+    fake.behave = along
+    story = deploy(fake)
+    assert (story.exit_code, story.error, fake.calls.count("unit_restart")) == (0, None, 2)
 
 
 class LateJournal(FakeHost):
@@ -98,8 +121,7 @@ class Loading(FakeHost):
 
 
 def loading(meanwhile: Callable[[FakeHost], None]) -> Loading:
-    wait = Wait(Budget(20, 1, 1), Budget(3, 1, 1), 8, 0.0)
-    return Loading(host=host(wait=wait), files=dict(RIGHT), meanwhile=meanwhile)
+    return Loading(host=PATIENT, files=dict(RIGHT), meanwhile=meanwhile)
 
 
 def restarted_by_hand(fake: FakeHost) -> None:
