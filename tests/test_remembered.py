@@ -19,6 +19,7 @@ from tests.building import DECODE, OVERLAP, PREFILL, host, observation, script, 
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
     from runbook.model import Host, Observation, UnitState
 
@@ -43,18 +44,23 @@ def _this_code() -> Iterator[None]:
     remembered._code_stamp.cache_clear()
 
 
+def counted(monkeypatch: pytest.MonkeyPatch, room: ModuleType, name: str) -> list[Host]:
+    """The hosts that a function of a room, which works as ever, is called for."""
+    found: list[Host] = []
+    real = getattr(room, name)
+
+    def counting(host: Host, seen: Observation) -> Any:
+        found.append(host)
+        return real(host, seen)
+
+    monkeypatch.setattr(room, name, counting)
+    return found
+
+
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Host]:
     """The hosts that a plan was really made for."""
-    found: list[Host] = []
-    deploy = planning.deploy
-
-    def counted(host: Host, seen: Observation) -> Any:
-        found.append(host)
-        return deploy(host, seen)
-
-    monkeypatch.setattr(planning, "deploy", counted)
-    return found
+    return counted(monkeypatch, planning, "deploy")
 
 
 def test_the_same_look_at_the_same_host_is_planned_once(made: list[Host], tmp_path: Path) -> None:
@@ -198,15 +204,7 @@ def test_what_another_could_have_written_is_not_read(made: list[Host], tmp_path:
 @pytest.fixture
 def compared(monkeypatch: pytest.MonkeyPatch) -> list[Host]:
     """The hosts that a comparison was really made for."""
-    found: list[Host] = []
-    of = comparison.of
-
-    def counted(host: Host, seen: Observation) -> Any:
-        found.append(host)
-        return of(host, seen)
-
-    monkeypatch.setattr(comparison, "of", counted)
-    return found
+    return counted(monkeypatch, comparison, "of")
 
 
 def test_a_comparison_that_holds_is_made_once_and_is_no_plan(compared: list[Host], tmp_path: Path) -> None:
