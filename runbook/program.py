@@ -20,9 +20,12 @@ def _safe_load(stream: IO[str]) -> object:
     from invoke.vendor import yaml
 
     try:
-        return yaml.safe_load(stream)  # type: ignore[no-untyped-call]
+        found = yaml.safe_load(stream)  # type: ignore[no-untyped-call]
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
+    if not isinstance(found, dict | None):
+        raise ValueError(f"{stream.name}: should be a mapping, found a {type(found).__name__}")
+    return found
 
 
 # Half of its import is asyncio, for a mock that tests may use, and a YAML that nearly nobody configures it by.

@@ -66,8 +66,9 @@ def test_a_bare_command_lists_the_tasks() -> None:
     assert (bare.returncode, bare.stdout) == (0, shell("invoke --list").stdout)
 
 
-def test_a_damaged_configuration_of_invoke_is_no_traceback(tmp_path: Path) -> None:
-    (tmp_path / ".invoke.yaml").write_text("{a: [")
+@pytest.mark.parametrize("damaged", ["{a: [", "- run\n- tasks\n", "just words\n"])
+def test_a_damaged_configuration_of_invoke_is_no_traceback(tmp_path: Path, damaged: str) -> None:
+    (tmp_path / ".invoke.yaml").write_text(damaged)
     done = shell("invoke hosts.list", HOME=str(tmp_path))
     assert done.returncode == 2
     assert ".invoke.yaml" in done.stderr
