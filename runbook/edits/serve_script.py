@@ -67,15 +67,14 @@ class ScriptEnvironment(NamedTuple):
     `values` maps each exported, prefix or env variable to its literal value, or None when only a run can tell.
     `unreadable` maps names that cannot be decided to the reason (under `*`: any name may be concerned).
     `launch` holds the launched command's words without wrappers (None for a dynamic word), or is None when no
-    top-level command launches. `sources` are the files the script sources, as written, and `sourced` where it does;
-    `returns` end the reading of a script that is itself sourced.
+    top-level command launches. `sourced` are the commands that source files; `returns` end the reading of a script that
+    is itself sourced.
     """
 
     values: Mapping[str, str | None]
     assignments: tuple[Assignment, ...]
     launch_line: int | None = None
     launch: tuple[str | None, ...] | None = None
-    sources: tuple[str, ...] = ()
     unreadable: Mapping[str, str] = NOTHING
     sourced: tuple[Sourced, ...] = ()
     returns: tuple[Return, ...] = ()
@@ -146,7 +145,6 @@ def _described(found: Environment) -> ScriptEnvironment:
         ),
         launch_line=launch.line if launch else None,
         launch=tuple(word.text for word in launch.argv) if launch and launch.argv else None,
-        sources=tuple(source for statement in script.statements for source in statement.sources),
         unreadable=unreadable,
         sourced=tuple(_sourced(script)),
         returns=tuple(_returns(script)),

@@ -111,11 +111,11 @@ def test_names_are_added_in_the_order_asked() -> None:
 
 
 def test_where_files_are_sourced_is_told_with_what_becomes_of_their_assignments() -> None:
-    text = "set -a\n. /etc/a\nset +a\n[ -f /b ] && source '/b' x\n. \"$HERE/c\"\nexec python\n"
+    text = "set -a\n. /etc/a\nset +a\n[ -f /b ] && builtin source '/b' x\n. \"$HERE/c\"\nexec python\n"
     found = read(text).sourced
     assert [(each.path, each.line, each.allexport, each.where) for each in found] == [
         ("/etc/a", 2, True, ""),
         ("/b", 4, False, "&&"),
         ('"$HERE/c"', 5, False, ""),
     ]
-    assert [text[slice(*each.span)] for each in found] == [". /etc/a", "source '/b' x", '. "$HERE/c"']
+    assert [text[slice(*each.span)] for each in found] == [". /etc/a", "builtin source '/b' x", '. "$HERE/c"']

@@ -78,7 +78,6 @@ class Statement(NamedTuple):
     reads: frozenset[str]
     mentions: frozenset[str]
     functions: tuple[str, ...]
-    sources: tuple[str, ...]
     arrays: tuple[tuple[str, str], ...]
     options: Options
     idle: bool
@@ -124,7 +123,6 @@ def of_node(
         reads=frozenset(seen.reads),
         mentions=frozenset(seen.mentions),
         functions=tuple(seen.functions),
-        sources=tuple(_sources(commands)),
         arrays=tuple(_arrays(source, simple)),
         options=_options(commands),
         idle=plain and not seen.runs and (operands is not None or first in _IDLE),
@@ -194,13 +192,6 @@ def _operands(command: Node, sites: Sequence[Site], commands: Sequence[Command])
         return None
     names = tuple(word.span for word in called[1:] if not word.raw.startswith("-"))
     return Operands(names, max(word.span[1] for word in called if word.span not in names))
-
-
-def _sources(commands: Sequence[Command]) -> Iterator[str]:
-    for command in commands:
-        called = [word for word in command.words if word.text not in ("builtin", "command")]
-        if len(called) > 1 and called[0].text in (".", "source"):
-            yield called[1].raw if called[1].text is None else called[1].text
 
 
 def _arrays(source: bytes, simple: Sequence[tuple[Node, str]]) -> Iterator[tuple[str, str]]:
