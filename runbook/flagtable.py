@@ -34,7 +34,6 @@ class Row:
     in_file: str | None
     running: str | None
     running_kind: str
-    started_at: float
     places: Told | None = None
 
     @property
@@ -83,7 +82,6 @@ def _row(flag: Flag, unit: Unit, found: Origins | None, seen: Observation) -> Ro
         in_file=_in_file(flag.name, found),
         running=processes.environ.get(flag.name),
         running_kind=processes.kind,
-        started_at=processes.started_at,
         places=told.of_flag(flag, unit.role, found, processes) if found else None,
     )
 

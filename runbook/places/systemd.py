@@ -32,10 +32,6 @@ class Given(NamedTuple):
     places: tuple[Place, ...]
     unread: tuple[str, ...] = ()
 
-    @property
-    def values(self) -> dict[str, str | None]:
-        return {place.name: place.value for place in self.places}
-
 
 def given(properties: Mapping[str, str], files: Files) -> Given:
     """What the unit of these properties gets from systemd, by its files as they are on disk."""
