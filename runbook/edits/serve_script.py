@@ -29,16 +29,11 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Assignment(NamedTuple):
-    """One place that gives a variable a value: `raw` as written, `value` after unquoting (None: known at run time).
-
-    `where` says how it stands: export, declare -x, assignment, set -a, prefix, env, or the construct it is under.
-    """
+    """One place that gives a variable a value: what it is after unquoting, None where only a run can tell."""
 
     name: str
     line: int
-    raw: str
     value: str | None
-    where: str
 
 
 class Sourced(NamedTuple):
@@ -139,10 +134,7 @@ def _described(found: Environment) -> ScriptEnvironment:
             for name, s in standings.items()
             if s.present and not s.doubt and name not in unreadable
         },
-        assignments=tuple(
-            Assignment(site.name, site.line, script.text(site.token), site.value, site.where)
-            for site in ordered
-        ),
+        assignments=tuple(Assignment(site.name, site.line, site.value) for site in ordered),
         launch_line=launch.line if launch else None,
         launch=tuple(word.text for word in launch.argv) if launch and launch.argv else None,
         unreadable=unreadable,

@@ -20,7 +20,7 @@ def read(text: str) -> ScriptEnvironment:
     found, doubts = [], {}
     for number, line in enumerate(text.split("\n"), 1):
         if match := _SET.fullmatch(line):
-            found.append(Assignment(match[1], number, match[0], match[2], "set -gx"))
+            found.append(Assignment(match[1], number, match[2]))
         elif _MENTIONS_SETTING.search(line.partition("#")[0]):
             doubts["*"] = f"line {number}: only a run can tell what it sets"
     return ScriptEnvironment({each.name: each.value for each in found}, tuple(found), unreadable=doubts)
