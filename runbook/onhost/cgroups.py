@@ -13,7 +13,6 @@ class Process(NamedTuple):
     parent: int
     start_ticks: int
     comm: str
-    state: str
 
 
 def table(proc: str) -> dict[int, Process]:
@@ -40,9 +39,7 @@ def _parse(pid: int, text: bytes) -> Process:
     head, _, tail = text.rpartition(b")")
     fields = tail.split()
     comm = head.partition(b"(")[2].decode("utf-8", "replace")
-    return Process(
-        pid, parent=int(fields[1]), start_ticks=int(fields[19]), comm=comm, state=fields[0].decode("ascii")
-    )
+    return Process(pid, parent=int(fields[1]), start_ticks=int(fields[19]), comm=comm)
 
 
 def group_of(proc: str, pid: int) -> str | None:

@@ -156,7 +156,7 @@ def test_a_start_is_told_by_the_clock_of_now(proc: Proc, monkeypatch: pytest.Mon
 def test_a_name_with_spaces_and_brackets_is_read_right(proc: Proc) -> None:
     proc.add(10, comm="VLLM) S 1 (Engine", start=4711)
     found = cgroups.process(str(proc.root), 10)
-    assert found == cgroups.Process(10, 1, 4711, "VLLM) S 1 (Engine", "S")
+    assert found == cgroups.Process(10, 1, 4711, "VLLM) S 1 (Engine")
 
 
 def test_a_process_without_an_exe_to_see_goes_by_its_name(proc: Proc) -> None:
