@@ -144,16 +144,11 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A bench result, its comparison with the baseline (None without one), and what follows.
+    """A bench result's comparison with the baseline (None without one), what follows, and both as lines to show."""
 
-    `unlike` says why the baseline could not be compared with, a line each.
-    """
-
-    result: Mapping[str, Any]
     comparison: Mapping[str, Any] | None
     findings: tuple[Finding, ...]
     table: tuple[str, ...]
-    unlike: tuple[str, ...] = ()
 
 
 def alone(result: Mapping[str, Any]) -> Judged:
@@ -161,7 +156,7 @@ def alone(result: Mapping[str, Any]) -> Judged:
     from runbook.load.bench import table
 
     found = tuple(Finding.from_json(finding) for finding in result["findings"])
-    return Judged(result, None, found, tuple(table.result_lines(_read(result))))
+    return Judged(None, found, tuple(table.result_lines(_read(result))))
 
 
 def judge(
@@ -196,12 +191,12 @@ def judge(
     except fingerprints.FingerprintMismatch as mismatch:
         return _not_compared(own, mismatch.differences)
     found = (*own.findings, *comparison.findings())
-    return Judged(result, comparison.to_json(), found, tuple(table.comparison_lines(comparison)))
+    return Judged(comparison.to_json(), found, tuple(table.comparison_lines(comparison)))
 
 
 def _not_compared(own: Judged, why: tuple[str, ...]) -> Judged:
     missing = Finding("bench", Outcome.INCONCLUSIVE, f"no baseline: {'; '.join(why)}")
-    return dataclasses.replace(own, findings=(*own.findings, missing), unlike=why)
+    return dataclasses.replace(own, findings=(*own.findings, missing))
 
 
 def _read(document: Mapping[str, Any]) -> Any:

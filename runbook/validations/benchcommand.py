@@ -62,7 +62,7 @@ def judge(result: Mapping[str, Any], baseline: Mapping[str, Any] | None, spec: B
         "before": before and before["lines"],
     }
     table = (*_shown("before", before), *_shown("after", result))
-    return Judged(result, None, (Finding("bench", outcome, message, evidence),), table)
+    return Judged(None, (Finding("bench", outcome, message, evidence),), table)
 
 
 def _concluded(
