@@ -60,15 +60,11 @@ def _answer(raw: RawStream, failure: str, detail: str, status: int, body: bytes)
     if failure in ("reset", "timeout", "stalled") and body:
         failure = "cut" if failure == "reset" else "stalled"
     end = "complete" if not failure else _ENDS.get(failure, "error")
-    times = [stamp for stamp, _ in raw.reads]
     return Answer(
         stream=body,
         end=end,
         detail=f"{failure}: {detail}" if failure and failure not in detail else detail,
         status=status,
-        asked=raw.sent,
-        first=times[0] if times else None,
-        last=times[-1] if times else None,
     )
 
 

@@ -23,16 +23,13 @@ class Answer:
     """What the network gave for one request.
 
     `end`: `complete` (the body ended as HTTP says), `cut` (it ended before that), or an infra end: `error`,
-    `timeout`, `refused`, `abort`, `cancelled`. `stream` holds whatever came. Times in `perf_counter` seconds.
+    `timeout`, `refused`, `abort`, `cancelled`. `stream` holds whatever came.
     """
 
     stream: bytes
     end: str = "complete"
     detail: str = ""
     status: int = 200
-    asked: float = 0.0
-    first: float | None = None
-    last: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

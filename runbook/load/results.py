@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runbook.load.outcome import Finding, Outcome
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from runbook.load.outcome import Finding, Outcome
 
 SCHEMA = 1
 
@@ -74,36 +74,6 @@ class SessionsResult:
             "by_round": dict(self.by_round),
             "details": dict(self.details),
         }
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> SessionsResult:
-        """Reads a result document. Raises ValueError for another kind or schema, KeyError for a missing field."""
-        if document.get("kind") != "sessions" or document.get("schema") != SCHEMA:
-            found = f"kind {document.get('kind')!r}, schema {document.get('schema')!r}"
-            raise ValueError(f"expected a sessions result of schema {SCHEMA}, found {found}")
-        return cls(
-            name=str(document["name"]),
-            outcome=Outcome(document["outcome"]),
-            sessions=int(document["sessions"]),
-            rounds=int(document["rounds"]),
-            counts={str(end): int(count) for end, count in document["counts"].items()},
-            corrupt=int(document["corrupt"]),
-            infra=int(document["infra"]),
-            upper_95=float(document["upper_95"]),
-            wall_s=float(document["wall_s"]),
-            peak_concurrency=int(document["peak_concurrency"]),
-            tokens_per_s=float(document["tokens_per_s"]),
-            lines=tuple(str(line) for line in document["lines"]),
-            findings=tuple(Finding.from_json(finding) for finding in document["findings"]),
-            waves=tuple(document.get("waves", ())),
-            streams=document.get("streams"),
-            finished=int(document.get("finished", document["sessions"])),
-            judged=int(document.get("judged", document["sessions"])),
-            slips=int(document.get("slips", 0)),
-            soft=int(document.get("soft", 0)),
-            by_round=dict(document.get("by_round", {})),
-            details=dict(document.get("details", {})),
-        )
 
 
 def wall_line(wall_s: float, counts: Mapping[str, int]) -> str:

@@ -54,8 +54,3 @@ def test_an_answer_ends_as_the_wire_saw_it(given: RawStream, end: str, status: i
 def test_an_error_is_told_with_its_body() -> None:
     answer = answer_of(raw(b"HTTP/1.1 503 X\r\ncontent-length: 4\r\n\r\nbusy"))
     assert answer.detail == "http 503: HTTP 503: busy"
-
-
-def test_times_are_those_of_the_reads() -> None:
-    answer = answer_of(raw(HEAD, BODY, END))
-    assert (answer.asked, answer.first, answer.last) == (0.5, 1.0, 3.0)

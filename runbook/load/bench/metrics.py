@@ -29,8 +29,6 @@ class RepeatFigures:
     open loop from the first end to the last send.
     """
 
-    requests: int
-    span_s: float
     output_tok_s: float
     total_tok_s: float
     requests_s: float
@@ -64,8 +62,6 @@ def repeat_figures(
     prompt = sum(r.prompt_tokens or 0 for r in answered)
     begin, end = flowing(records) if open_loop else flight.steady
     return RepeatFigures(
-        requests=len(records),
-        span_s=span,
         output_tok_s=output / span,
         total_tok_s=(output + prompt) / span,
         requests_s=len(answered) / span,

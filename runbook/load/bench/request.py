@@ -8,10 +8,7 @@ result.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 
 @dataclass(slots=True)
@@ -86,7 +83,3 @@ class RequestRecord:
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "arrivals": [round(stamp, 6) for stamp in self.arrivals]}
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> RequestRecord:
-        return cls(**{**document, "arrivals": tuple(document["arrivals"])})

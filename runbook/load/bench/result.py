@@ -81,9 +81,6 @@ class BenchResult:
     requests_file: str | None = None
     input_counted_by: str = "estimate"
 
-    def level(self, concurrency: int) -> Level | None:
-        return next((level for level in self.levels if level.concurrency == concurrency), None)
-
     def to_json(self) -> dict[str, Any]:
         return {
             "schema": SCHEMA,

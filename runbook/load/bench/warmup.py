@@ -31,7 +31,6 @@ class Wave:
 
     seconds: float
     prompt_tokens: int | None
-    failed: int
 
 
 def wave(records: Sequence[RequestRecord], output_tokens: int) -> Wave:
@@ -39,12 +38,11 @@ def wave(records: Sequence[RequestRecord], output_tokens: int) -> Wave:
     answered = [r for r in records if r.ok]
     if not answered:
         longest = max((r.ended - r.sent for r in records), default=0.0)
-        return Wave(max(longest, 1e-3), None, len(records))
+        return Wave(max(longest, 1e-3), None)
     first = max(r.ttft for r in answered)
     pace = max((r.tpot or 0.0) for r in answered)
     counted = [r.prompt_tokens for r in answered if r.prompt_tokens is not None]
     return Wave(
         max(first + pace * (output_tokens - 1), 1e-3),
         round(statistics.median(counted)) if counted else None,
-        len(records) - len(answered),
     )

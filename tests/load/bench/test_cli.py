@@ -105,7 +105,7 @@ def test_text_shows_a_table_and_the_file_every_request(
     assert "tok/s" in capsys.readouterr().out.splitlines()[0]
     assert len(lines) == 1 + sum(level.requests for level in result.levels)
     assert {"concurrency", "repeat", "intended", "arrivals", "failure"} <= json.loads(lines[1]).keys()
-    assert result.level(4) is not None
+    assert [level.concurrency for level in result.levels] == [1, 4]
     assert min(result.levels[0].goodput) > 0
 
 
