@@ -62,9 +62,9 @@ def ensure(extra: Extra, lock: Path, say: Callable[[str], None]) -> None:
         )
 
 
-def installer(extra: Extra, lock: Path, python: str = sys.executable) -> list[str]:
+def installer(extra: Extra, lock: Path) -> list[str]:
     """The command that installs a lock: uv where there is one, else pip. Raises where there is neither, or no lock."""
-    lacking = f"{extra.owner}'s extras are not installed"
+    python, lacking = sys.executable, f"{extra.owner}'s extras are not installed"
     if not lock.is_file():
         wanted = shlex.join([python, "-m", "pip", "install", f"runbook[{extra.name}]"])
         raise extra.error(f"{lacking} ({extra.size}), and there is no {lock.name} here; run: {wanted}")

@@ -35,28 +35,28 @@ def answer_of(raw: RawStream) -> Answer:
     if not raw.framed:
         body = b"".join(data for _, data in raw.reads)
         status = int(raw.failure[5:]) if raw.failure.startswith("http ") else 200
-        return _answer(raw, raw.failure, raw.detail, status, body)
+        return _answer(raw.failure, raw.detail, status, body)
     try:
         response = read_response(raw.reads)
     except FramingError as error:
-        return _answer(raw, "reset", f"no HTTP response: {error}", 0, b"")
+        return _answer("reset", f"no HTTP response: {error}", 0, b"")
     body = b"".join(data for _, data in response.body)
     if not response.status:
-        return _answer(raw, raw.failure or "reset", raw.detail or "no answer", 0, b"")
+        return _answer(raw.failure or "reset", raw.detail or "no answer", 0, b"")
     if response.status != 200:
         failure, detail = f"http {response.status}", f"HTTP {response.status}: {_excerpt(body)}"
-        return _answer(raw, failure, detail, response.status, b"")
+        return _answer(failure, detail, response.status, b"")
     kind = response.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() != "text/event-stream":
-        return _answer(raw, "not a stream", f"no event stream but {kind!r}: {_excerpt(body)}", 200, b"")
+        return _answer("not a stream", f"no event stream but {kind!r}: {_excerpt(body)}", 200, b"")
     if (coding := response.headers.get("content-encoding", "identity").lower()) != "identity":
         detail = f"a stream in {coding[:40]!r}, though identity was asked for"
-        return _answer(raw, "not a stream", detail, 200, b"")
+        return _answer("not a stream", detail, 200, b"")
     failure = raw.failure or ("" if response.whole else "cut")
-    return _answer(raw, failure, raw.detail or failure, 200, body)
+    return _answer(failure, raw.detail or failure, 200, body)
 
 
-def _answer(raw: RawStream, failure: str, detail: str, status: int, body: bytes) -> Answer:
+def _answer(failure: str, detail: str, status: int, body: bytes) -> Answer:
     if failure in ("reset", "timeout", "stalled") and body:
         failure = "cut" if failure == "reset" else "stalled"
     end = "complete" if not failure else _ENDS.get(failure, "error")

@@ -6,6 +6,8 @@ import enum
 from dataclasses import asdict, dataclass
 from typing import Any
 
+_EXCERPT = 120
+
 
 class Severity(str, enum.Enum):
     """How much one defect says about the server.
@@ -38,7 +40,7 @@ class Defect:
         return {**asdict(self), "severity": self.severity.value}
 
 
-def excerpt(text: str, at: int = 0, width: int = 120) -> str:
-    """At most `width` characters of the text, from a little before `at`, printable whatever they are."""
-    start = max(0, at - width // 4)
-    return text[start : start + width].encode("ascii", "backslashreplace").decode()[:width]
+def excerpt(text: str, at: int = 0) -> str:
+    """At most 120 characters of the text, from a little before `at`, printable whatever they are."""
+    start = max(0, at - _EXCERPT // 4)
+    return text[start : start + _EXCERPT].encode("ascii", "backslashreplace").decode()[:_EXCERPT]

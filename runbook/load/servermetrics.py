@@ -47,14 +47,14 @@ class ServerMetrics:
         return None if before is None or after is None else after - before
 
 
-async def sample(client: httpx.AsyncClient, url: str, into: ServerMetrics, every_s: float = EVERY_S) -> None:
+async def sample(client: httpx.AsyncClient, url: str, into: ServerMetrics) -> None:
     """Sample until cancelled; a server that offers none of the figures is asked once."""
     while True:
         found = await counters(client, url)
         if found.running is None and found.requests is None:
             return
         into.add(found)
-        await asyncio.sleep(every_s)
+        await asyncio.sleep(EVERY_S)
 
 
 def _most(known: float | None, new: float | None) -> float | None:
