@@ -103,7 +103,7 @@ def test_the_options_of_a_launch_are_read_in_order() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", ["serve_script", "launch_args", "env_file", "dropin", "template"])
+@pytest.mark.parametrize("kind", ["serve_script", "launch_args", "env_file", "dropin"])
 def test_every_kind_is_found_by_its_name(kind: str) -> None:
     assert callable(edits.named(kind).edit)
 
