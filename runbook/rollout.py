@@ -1,4 +1,4 @@
-"""deploy, verify and rollback of one host, each told on one page."""
+"""deploy, verify, validate, bench, rollback and restart of one host, each told on one page."""
 
 from __future__ import annotations
 
