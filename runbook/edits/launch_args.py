@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from runbook.edits.shell.launch import Launch
-    from runbook.edits.shell.options import Option
     from runbook.edits.shell.rewording import Draft
     from runbook.edits.shell.script import Script
     from runbook.edits.shell.words import Word
@@ -51,12 +50,6 @@ def edit(text: str, *, set: Mapping[str, str | None] = NOTHING, unset: Collectio
         after = reparse(script, splices)
     _prove(launch, _launch(after), draft)
     return parser.decode(edited)
-
-
-def read(text: str) -> tuple[Option, ...]:
-    """The options of the launching command, in order. Raises EditRefusedError where there is no such command."""
-    words = command(text).words
-    return tuple(options.described(words, found) for found in options.places(words))
 
 
 def command(text: str) -> Command:

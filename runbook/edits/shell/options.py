@@ -16,15 +16,13 @@ _SEVERAL = re.compile(r"[@*]|(?i:args|opts|options|flags|extra)")
 
 
 class Option(NamedTuple):
-    """One option as given: `--x 1`, `--x=1` or `--x` alone (`value` None and not `given`).
+    """What is given to an option: `--x 1`, `--x=1` or `--x` alone (`value` None and not `given`).
 
     `value` is None and `given` true where only a run can tell the value.
     """
 
-    name: str
     value: str | None
     given: bool
-    line: int
 
 
 class Place(NamedTuple):
@@ -77,12 +75,10 @@ def splits(word: Word) -> bool:
 
 
 def described(words: Sequence[Word], found: Place) -> Option:
-    word = words[found.at]
+    """What is given to the option in a place."""
     if found.joined:
-        return Option(
-            name_of(word), None if word.text is None else word.text.partition("=")[2], True, word.line
-        )
+        text = words[found.at].text
+        return Option(None if text is None else text.partition("=")[2], True)
     texts = [value.text for value in words[found.at + 1 : found.at + 1 + found.values]]
     known = [text for text in texts if text is not None]
-    value = " ".join(known) if texts and len(known) == len(texts) else None
-    return Option(name_of(word), value, bool(texts), word.line)
+    return Option(" ".join(known) if texts and len(known) == len(texts) else None, bool(texts))
