@@ -34,7 +34,7 @@ MODULES = {
     "inflight": ("inflight", "inflight_step"),
     "journal": ("journal",),
     "listening": ("listening",),
-    "lock": ("lock", "lock_step", "unlock"),
+    "lock": ("lock", "lock_step"),
     "machine": ("machine",),
     "mending": ("release_mend",),
     "observe": ("ping", "observe"),
@@ -49,7 +49,7 @@ MODULES = {
     ),
     "serving": ("serving",),
     "several": ("several",),
-    "units": ("units", "daemon_reload", "unit_restart", "unit_reset_failed"),
+    "units": ("units", "daemon_reload", "unit_restart"),
     "write": ("files_write",),
     "xids": ("xids",),
 }

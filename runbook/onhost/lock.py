@@ -147,9 +147,3 @@ def lock(session: Session, state: str, holder: Mapping[str, Any]) -> dict[str, A
 def lock_step(session: Session, step: str) -> dict[str, Any]:
     session.lock.step(step)
     return {}
-
-
-@writing
-def unlock(session: Session) -> dict[str, Any]:
-    session.lock.release()
-    return {}

@@ -118,12 +118,6 @@ def unit_restart(session: Session, unit: str) -> dict[str, Any]:
     return {"before": int(properties.get("MainPID") or 0), "reset": failed, "at": asked_at}
 
 
-@writing
-def unit_reset_failed(session: Session, unit: str) -> dict[str, str]:
-    _verb(session.scope, "reset-failed", named(unit))
-    return {}
-
-
 def _verb(scope: str, verb: str, unit: str, *options: str) -> None:
     try:
         command.run(systemctl(scope, verb, *options, "--", unit))

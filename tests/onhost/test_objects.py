@@ -134,6 +134,6 @@ def test_nothing_of_it_is_done_without_the_deploy_lock(
     locked: InProcessWire, state: str, script: Path, call: str, args: dict[str, Any]
 ) -> None:
     save(locked, state, [script], id="r1")
-    locked.call("unlock")
+    locked.close()
     with pytest.raises(PreflightError, match=f"the lock of {state} is not held"):
         locked.call(call, state=state, **args)

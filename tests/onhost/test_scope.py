@@ -22,7 +22,6 @@ CALLS = [
     ("units", {"units": [UNIT]}),
     ("daemon_reload", {}),
     ("unit_restart", {"unit": UNIT}),
-    ("unit_reset_failed", {"unit": UNIT}),
     ("journal", {"unit": UNIT, "lines": 5}),
     ("serving", {"units": [UNIT], "words": []}),
     ("engine", {"units": [UNIT]}),

@@ -117,8 +117,9 @@ def test_a_verb_that_fails_shows_command_exit_and_complaint(
         writing.call("unit_restart", unit="a.service")
     with pytest.raises(PreflightError, match="`systemctl daemon-reload` exited 4"):
         writing.call("daemon_reload")
+    systemd.shows(RUNNING.replace("ActiveState=active", "ActiveState=failed"))
     with pytest.raises(GateError, match="reset-failed"):
-        writing.call("unit_reset_failed", unit="a.service")
+        writing.call("unit_restart", unit="a.service")
 
 
 @pytest.mark.real
