@@ -43,7 +43,7 @@ class Plan(NamedTuple):
         """SHA-256 of everything the plan would do; equal digests mean equal plans."""
         deeds = {
             "changes": [
-                [c.path, _sha256(c.before), _sha256(c.after), c.mode, c.uid, c.gid] for c in self.changes
+                [c.path, sha256(c.before), sha256(c.after), c.mode, c.uid, c.gid] for c in self.changes
             ],
             "restarts": [[restart.unit, restart.why] for restart in self.restarts],
             "daemon_reload": self.daemon_reload,
@@ -61,5 +61,6 @@ class Plan(NamedTuple):
         }
 
 
-def _sha256(content: bytes | None) -> str | None:
+def sha256(content: bytes | None) -> str | None:
+    """The digest of a file's bytes, in hexadecimal; None for an absent file."""
     return None if content is None else hashlib.sha256(content).hexdigest()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import datetime
-import hashlib
 import statistics
 from typing import TYPE_CHECKING, Any
 
 from runbook.errors import ReleaseError, UsageError
 from runbook.model import Change, FileRecord, Release
+from runbook.plan import sha256
 from runbook.planning import toward
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def records(files: Mapping[str, FileState], changes: Sequence[Change] = ()) -> t
     return tuple(
         FileRecord(
             path=path,
-            sha256=_sha256(after.get(path, file.content)),
+            sha256=sha256(after.get(path, file.content)),
             mode=file.mode,
             uid=file.uid,
             gid=file.gid,
@@ -122,7 +122,7 @@ def edited_since(seen: Observation, release: Release) -> tuple[str, ...]:
     return tuple(
         record.path
         for record in release.files
-        if record.path in seen.files and _sha256(seen.files[record.path].content) != record.sha256
+        if record.path in seen.files and sha256(seen.files[record.path].content) != record.sha256
     )
 
 
@@ -185,7 +185,7 @@ def _stored(record: FileRecord, stored: Mapping[str, Any] | None) -> bytes | Non
     if record.sha256 is None:
         return None
     content = base64.b64decode((stored or {}).get("b64") or "")
-    if _sha256(content) != record.sha256:
+    if sha256(content) != record.sha256:
         raise ReleaseError(
             f"the stored copy of {record.path} does not match its digest: this release is damaged, choose another with --to"
         )
@@ -228,7 +228,3 @@ def age(release: Release, now: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
     return f"{int(seconds)} s"
-
-
-def _sha256(content: bytes | None) -> str | None:
-    return None if content is None else hashlib.sha256(content).hexdigest()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 from runbook import edits, planning, releases
 from runbook.observation import release as parse_release
+from runbook.plan import sha256
 from runbook.ssh.row import asked, together
 from runbook.stages import inflight
 from runbook.text import counted
@@ -108,7 +108,7 @@ def _wire_change(host: Host, change: Change) -> dict[str, Any]:
     shell = shell and edits.script_kind(change.path) == edits.SHELL
     return {
         "path": change.path,
-        "before": None if change.before is None else hashlib.sha256(change.before).hexdigest(),
+        "before": sha256(change.before),
         "b64": None if change.after is None else base64.b64encode(change.after).decode(),
         "mode": change.mode,
         "uid": change.uid,
