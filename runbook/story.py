@@ -52,7 +52,7 @@ class Story:
 
     @property
     def exit_code(self) -> int:
-        """design: 4 before 1 before 5 before 3; an error of ours brings its own code."""
+        """Of findings 1 before 5 before 3 (README, exit codes); an error of ours brings its own code."""
         if self.error is not None:
             return self.error.exit_code if isinstance(self.error, RunbookError) else _foreign(self.error)
         failed = {finding.check for finding in self.findings if finding.outcome is Outcome.FAIL}

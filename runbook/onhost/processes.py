@@ -1,4 +1,4 @@
-"""What a unit's processes really run with, and how we know: design idea "restart from live state".
+"""What a unit's processes really run with, and how we know.
 
 Evidence in order: an intact environ of a process that is no shell; what we recorded when we started this very
 MainPID; else unknown, which is no answer.
