@@ -9,6 +9,8 @@ from runbook.onhost.masking import mask
 from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from runbook.flagtable import Row
     from runbook.model import Host, Observation
     from runbook.verdict import Finding
@@ -31,14 +33,18 @@ class Comparison(NamedTuple):
 
 
 def of(host: Host, seen: Observation) -> Comparison:
-    launched = (row.finding("arguments", row.as_launched) for row in argumenttable.rows(host, seen))
-    return Comparison(rows(host, seen), tuple(launched))
+    arguments = argumenttable.rows(host, seen)
+    launched = tuple(row.finding("arguments", row.as_launched) for row in arguments)
+    return Comparison(_rows(host, seen, arguments), launched)
 
 
 def rows(host: Host, seen: Observation) -> list[dict[str, Any]]:
     """A row a flag or launch argument and unit: wanted, in the file, running, evidence; who wants it, why and until when."""
-    arguments = [row.status() for row in argumenttable.rows(host, seen)]
-    return [*(_row(row) for row in flagtable.rows(host, seen)), *arguments]
+    return _rows(host, seen, argumenttable.rows(host, seen))
+
+
+def _rows(host: Host, seen: Observation, arguments: Iterable[argumenttable.Row]) -> list[dict[str, Any]]:
+    return [*(_row(row) for row in flagtable.rows(host, seen)), *(row.status() for row in arguments)]
 
 
 def _row(row: Row) -> dict[str, Any]:
