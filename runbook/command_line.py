@@ -30,7 +30,7 @@ def run(action: str, *, dry: bool = False, **given: Any) -> int:
         return fleet.status(asked, hosts)
     if not (asked.file or asked.url or asked.replay or action in OFFLINE):
         return app.run(asked)
-    from runbook import offline
+    from runbook import offline  # a rollout of a host does without
 
     return offline.run(asked)
 
@@ -89,7 +89,7 @@ def _bench(given: Mapping[str, Any]) -> tuple[Sequence[str], Mapping[str, Any]]:
 def _since(text: str) -> float | None:
     if not text:
         return None
-    from runbook import since
+    from runbook import since  # few ask for a moment
 
     return since.moment(text, datetime.datetime.now(datetime.UTC)).timestamp()
 

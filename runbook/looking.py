@@ -48,7 +48,7 @@ def list_releases(work: Work, options: Options) -> Story:
     with telling.told(work, story, audited=False):
         seen = work.observe()
         story.release = seen.current
-        from runbook import releases
+        from runbook import releases  # here and below, since a plan does without
 
         _remark(work, seen)
         story.extra["releases"] = releases.table(seen)
@@ -67,7 +67,7 @@ def logs(work: Work, options: Options) -> Story:
     """The last lines of the units' journals; reads only."""
     story = telling.begin(work, "logs")
     with telling.told(work, story, audited=False):
-        from runbook.stages import choosing
+        from runbook.stages import choosing  # as above
 
         story.extra["logs"] = [
             _journal(work, unit, options) for unit in choosing.units(work.host, options.units)

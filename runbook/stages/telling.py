@@ -55,7 +55,7 @@ def _misspelt(story: Story) -> bool:
 
 def append_record(work: Work, story: Story, started: datetime.datetime) -> None:
     """Append the audit record on the host; a host that cannot take it is said, and the story's error stays first."""
-    from runbook.stages import recording
+    from runbook.stages import recording  # as above
 
     record = recording.record(work, story, started)
     try:
