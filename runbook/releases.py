@@ -11,6 +11,7 @@ from runbook.errors import ReleaseError, UsageError
 from runbook.model import Change, FileRecord, Release
 from runbook.plan import sha256
 from runbook.planning import toward
+from runbook.text import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -223,8 +224,4 @@ def _rates(bench: Mapping[str, Any] | None) -> dict[str, float]:
 
 def age(release: Release, now: float) -> str:
     """How old a release is, for people."""
-    seconds = max(0.0, now - datetime.datetime.fromisoformat(release.created).timestamp())
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit}"
-    return f"{int(seconds)} s"
+    return span(max(0.0, now - datetime.datetime.fromisoformat(release.created).timestamp()))

@@ -6,7 +6,7 @@ import datetime
 from typing import TYPE_CHECKING, Any
 
 from runbook.stages import inflight
-from runbook.text import columns, folded, one_line
+from runbook.text import columns, folded, one_line, span
 from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _expires(flag: Mapping[str, Any]) -> str:
 def _under_way(shown: Mapping[str, Any]) -> list[str]:
     lines = []
     if (lock := shown["lock"]) is not None:
-        who = lock.get("who") or f"{lock.get('user')}@{lock.get('host')}"
+        who = lock.get("who") or "somebody"
         lines.append(one_line(f"LOCKED by {who} since {lock.get('since')}: {lock.get('step')}"))
     if (left := shown["inflight"]) is not None and lock is None:
         lines.append(one_line(f"INTERRUPTED: {inflight.told(left)}", 800))
@@ -174,14 +174,6 @@ def ago(moment: float | str | None, now: float) -> str:
     except ValueError:
         return "-"
     return span(max(0.0, now - at))
-
-
-def span(seconds: float) -> str:
-    """`3 d`, `5 h`, `12 min`, `7 s`: the largest unit that fits."""
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit}"
-    return f"{int(seconds)} s"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -38,6 +38,14 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def span(seconds: float) -> str:
+    """`3 d`, `5 h`, `12 min`, `7 s`: the largest unit that fits."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} s"
+
+
 def folded(text: str, width: int) -> list[str]:
     """The text on lines of at most `width` characters, broken between words, the later ones indented below the first."""
     indent = len(text) - len(text.lstrip()) + 2
