@@ -280,13 +280,13 @@ class FileState(NamedTuple):
 class Processes(NamedTuple):
     """What a unit's processes really run with, and how we know.
 
-    `kind`: environ (`/proc/PID/environ` of a process with an intact environment), server_info, recorded (by us at
-    the last restart, for this very MainPID and start time) or unknown. `environ` maps the names we asked for;
+    `kind`: environ (`/proc/PID/environ` of a process with an intact environment), recorded (by us at the last
+    restart, for this very MainPID and start time) or unknown. `environ` maps the names we asked for;
     a missing name is really absent when kind is not unknown. `started_at` in seconds since the epoch. `argv` is the
     command line of `pid`, with secrets masked; empty where it is not known.
     """
 
-    kind: Literal["environ", "server_info", "recorded", "unknown"]
+    kind: Literal["environ", "recorded", "unknown"]
     environ: Mapping[str, str] = {}
     pid: int = 0
     started_at: float = 0.0
