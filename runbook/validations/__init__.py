@@ -157,6 +157,11 @@ def options(values: Mapping[str, Any]) -> list[str]:
     return args
 
 
+def shell(run: str, timeout_s: float) -> list[str]:
+    """What runs a command of a host file as it stands there, for at most `timeout_s` seconds."""
+    return ["timeout", "--signal=TERM", "--kill-after=5", f"{timeout_s:.0f}", "/bin/sh", "-c", run]
+
+
 def endpoint_url(host: Host) -> str:
     """The base URL users' chats go to, as seen on the host."""
     endpoint = host.endpoint

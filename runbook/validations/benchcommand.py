@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from runbook.validations import LINE_CHARACTERS
+from runbook.validations import LINE_CHARACTERS, shell
 from runbook.validations.bench import Judged
 from runbook.verdict import Finding, Outcome
 
@@ -24,8 +24,9 @@ _TIMED_OUT = (124, 137)  # of timeout(1): by TERM, and by the KILL after it
 def measure(jobs: Jobs, spec: BenchCommand, say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
     """Run the script on the host, by `/bin/sh -c` as the host file wrote it, for at most `timeout_s` seconds."""
     started = time.monotonic()
-    argv = ["timeout", "--signal=TERM", "--kill-after=5", f"{spec.timeout_s:.0f}", "/bin/sh", "-c", spec.run]
-    ended = jobs.run(argv, lambda line: say(line[:LINE_CHARACTERS], {}), keep=EVIDENCE_LINES)
+    ended = jobs.run(
+        shell(spec.run, spec.timeout_s), lambda line: say(line[:LINE_CHARACTERS], {}), keep=EVIDENCE_LINES
+    )
     return document(spec, ended, time.monotonic() - started)
 
 

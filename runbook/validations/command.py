@@ -7,7 +7,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from runbook.validations import LINE_CHARACTERS, unjudged
+from runbook.validations import LINE_CHARACTERS, shell, unjudged
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ ROUNDED = 1.0
 def measure(jobs: Jobs, spec: Command, say: Callable[[str, Mapping[str, Any]], None]) -> dict[str, Any]:
     """Run the script on the host, by `/bin/sh -c` as the host file wrote it, for at most `timeout_s` seconds."""
     started = time.monotonic()
-    argv = ["timeout", "--signal=TERM", "--kill-after=5", f"{spec.timeout_s:.0f}", "/bin/sh", "-c", spec.run]
-    ended = jobs.run(argv, lambda line: say(line[:LINE_CHARACTERS], {}))
+    ended = jobs.run(shell(spec.run, spec.timeout_s), lambda line: say(line[:LINE_CHARACTERS], {}))
     return parse(spec.name, ended.lines, ended.exit, time.monotonic() - started)
 
 
