@@ -11,11 +11,11 @@ from runbook.errors import RunbookError, UsageError
 from runbook.events import Run
 from runbook.story import Story
 from runbook.validations import bench
+from runbook.verify import benching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runbook.events import Step
     from runbook.load.bench.settings import Settings
     from runbook.load.bench.sweep import Bench as Measured
     from runbook.load.bench.sweep import Say
@@ -50,7 +50,8 @@ def page(request: Request, told: Run, rollout: str) -> Story:
         told.note(f"would bench {request.url} from here: {announced(settings)}")
         return story
     with told.step("bench", budget_s=settings.budget_s) as step:
-        made = measure(settings, _teller(told, step))
+        tell = benching.teller(told, step)
+        made = measure(settings, lambda text, /, **fields: tell(text, fields))
         story.measured.bench, story.measured.baseline = made.result.to_json(), options.baseline
         step.outcome = made.result.outcome
     if "tell-requests" in spec.options:
@@ -104,18 +105,6 @@ def measure(settings: Settings, say: Say) -> Measured:
     from runbook.load.bench.sweep import run_bench
 
     return loadhere.run(run_bench(settings, say), "bench")
-
-
-def _teller(told: Run, step: Step) -> Say:
-    """Progress of the bench; how long it will take stays to be read."""
-
-    def say(text: str, /, **fields: Any) -> None:
-        if "expected_s" in fields:
-            told.note(f"bench: {text}")
-        else:
-            step.progress(text, **fields)
-
-    return say
 
 
 def _judged(result: Mapping[str, Any], spec: Bench, options: Options) -> Judged:

@@ -99,7 +99,7 @@ def _server_now(work: Work) -> dict[str, Any] | None:
 def _measured_before(work: Work, spec: Bench | BenchCommand, parent: Release) -> Mapping[str, Any] | None:
     with work.run.step("bench before", budget_s=benching.budget(spec)) as step:
         try:
-            result = benching.run(loading.jobs_of(work), spec, benching.teller(work, step))
+            result = benching.run(loading.jobs_of(work), spec, benching.teller(work.run, step))
         except MeasureError as error:
             # A fix must not wait for a number; the bench after it will be inconclusive and say why.
             step.outcome, step.detail = Outcome.ERROR, str(error)

@@ -15,7 +15,7 @@ from runbook.verdict import Finding, Outcome, worst
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from runbook.events import Step
+    from runbook.events import Run, Step
     from runbook.measured import Measured
     from runbook.model import BenchCommand, Host, Observation
     from runbook.options import Options
@@ -34,7 +34,7 @@ def measure(work: Work, jobs: Jobs, measured: Measured, watch: Watch, judge: Jud
     with work.run.step("bench", budget_s=budget(spec)) as step:
         work.at(step.name)
         try:
-            result = run(jobs, spec, teller(work, step), measured.requests.append)
+            result = run(jobs, spec, teller(work.run, step), measured.requests.append)
         except MeasureError as error:
             step.outcome, step.detail = Outcome.ERROR, str(error)
             work.run.find(Finding("bench", Outcome.ERROR, str(error)))
@@ -129,12 +129,12 @@ def run(
     return benchcommand.measure(jobs, spec, say)
 
 
-def teller(work: Work, step: Step) -> Callable[[str, Mapping[str, Any]], None]:
+def teller(told: Run, step: Step) -> Callable[[str, Mapping[str, Any]], None]:
     """Progress of a bench; how long it will take stays to be read."""
 
     def say(text: str, fields: Mapping[str, Any]) -> None:
         if "expected_s" in fields:
-            work.run.note(f"{step.name}: {text}")
+            told.note(f"{step.name}: {text}")
         else:
             step.progress(text, **fields)
 
