@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from runbook.edits.shell.script import Piece, Script
 
 
+_HEADS = {b"#!": "a comment that names an interpreter", b"\xef\xbb\xbf": "a byte order mark"}
+
+
 class _Window(NamedTuple):
     """Whole lines around a change that cut no statement, and the bytes they become."""
 
@@ -30,7 +33,7 @@ class _Window(NamedTuple):
 def reparse(script: Script, splices: Sequence[Splice]) -> Script:
     """The script after the splices. Offsets and lines of its statements are not those of the new text.
 
-    Raises EditRefusedError where the change does not parse as whole statements.
+    Raises EditRefusedError where the change does not parse as whole statements, or the file would begin as another kind.
     """
     windows = _windows(script, splices)
     parsed = read(b"".join(window.text for window in windows))
@@ -45,7 +48,15 @@ def reparse(script: Script, splices: Sequence[Splice]) -> Script:
         pieces += inside
     pieces += [piece for piece in script.pieces if piece.start >= position]
     source = apply(script.source, splices)
+    _refuse_new_head(script.source, source)
     return script._replace(source=source, pieces=tuple(pieces), statements=flat(pieces))
+
+
+def _refuse_new_head(before: bytes, after: bytes) -> None:
+    """What says how a whole file is to be read does so only at its very beginning: nothing may come to stand there."""
+    for head, what in _HEADS.items():
+        if after.startswith(head) and not before.startswith(head):
+            raise EditRefusedError(f"{what} would come to begin the file")
 
 
 def _windows(script: Script, splices: Sequence[Splice]) -> list[_Window]:
