@@ -6,9 +6,8 @@ import contextlib
 
 from runbook import lean
 
-with lean.without(
-    "importlib.metadata", version=lean.version
-):  # only to know its own; with `email`, a seventh of the import
+# Asked only for paramiko's own version; with `email` it is a seventh of the import.
+with lean.without("importlib.metadata", version=lean.version):
     import paramiko
 
 # A dead socket is an EOFError to whoever writes, a closed channel an OSError, a rekeying that never ends the third.
