@@ -79,12 +79,13 @@ def _measured_all_the_same(story: Story) -> Iterator[None]:
 
 def read(url: str, spec: Bench, environ: Mapping[str, str]) -> Settings:
     """The bench that the command line asks for. Raises UsageError with one line for what makes no sense."""
-    from runbook.load.bench.options import BadArguments, settings_from
+    from runbook.load.bench.options import settings_from
+    from runbook.load.refusing import BadArgumentsError
 
     words = [f"--{name}" if text == "true" else f"--{name}={text}" for name, text in spec.options.items()]
     try:
         return settings_from([f"--base-url={url}", *words], environ)
-    except BadArguments as error:
+    except BadArgumentsError as error:
         raise UsageError(str(error).replace("--base-url", "--url")) from error
 
 

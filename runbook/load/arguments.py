@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from runbook.load import apikey
 from runbook.load.address import has_secret, is_http, without_secret
 from runbook.load.control import AUTOMATIC, Control, parse_control
 from runbook.load.options import MOST_VALUES, TOKENS_A_LINE, Options
+from runbook.load.refusing import BadArgumentsError, api_key, expect
 from runbook.load.tokens import counter
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ _MASKING = frozenset((
     "guided_grammar", "structured_outputs", "regex", "ebnf", "json_schema", "structural_tag",
 ))  # fmt: skip
 _OURS = frozenset(("model", "messages", "tools", "stream", "stream_options", "n"))
-
-
-class BadArgumentsError(ValueError):
-    """The command line contradicts itself; one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +155,13 @@ def options_of(args: argparse.Namespace) -> Options:
 def _check(args: argparse.Namespace) -> None:
     """What contradicts itself or the rest, before anybody is asked anything."""
     _check_numbers(args)
-    _expect(bool(args.model), "--model is required")
-    _expect(is_http(args.base_url), f"--base-url: no http URL: {without_secret(args.base_url)}")
-    _expect(
+    expect(bool(args.model), "--model is required")
+    expect(is_http(args.base_url), f"--base-url: no http URL: {without_secret(args.base_url)}")
+    expect(
         not has_secret(args.base_url),
         "--base-url: a URL with a password is shown and kept: --api-key-env",
     )
-    _expect(not (args.control and args.no_control), "--control and --no-control contradict each other")
+    expect(not (args.control and args.no_control), "--control and --no-control contradict each other")
     if args.streams is not None:
         folder = args.streams.absolute().parent
         writable = (
@@ -174,48 +170,39 @@ def _check(args: argparse.Namespace) -> None:
             and not args.streams.is_dir()
             and not args.streams.is_fifo()
         )
-        _expect(writable, f"--streams: no file can be written at {args.streams}")
+        expect(writable, f"--streams: no file can be written at {args.streams}")
 
 
 def _check_numbers(args: argparse.Namespace) -> None:
     for name in ("sessions", "rounds", "rows", "max_tokens", "timeout", "waves"):
-        _expect(
+        expect(
             getattr(args, name) > 0,
             f"--{name.replace('_', '-')} should be above 0, found {getattr(args, name)}",
         )
     for name in ("shared_prefix", "aborts", "min_concurrency"):
         share = getattr(args, name)
-        _expect(0.0 <= share <= 1.0, f"--{name.replace('_', '-')} should be from 0 to 1, found {share}")
+        expect(0.0 <= share <= 1.0, f"--{name.replace('_', '-')} should be from 0 to 1, found {share}")
     cpu = args.max_client_cpu  # nan is above nothing, and nothing above it
-    _expect(0.0 < cpu < math.inf, f"--max-client-cpu should be above 0 and finite, found {cpu}")
+    expect(0.0 < cpu < math.inf, f"--max-client-cpu should be above 0 and finite, found {cpu}")
     values = args.sessions * args.waves * (args.rounds * args.rows + args.ctx // TOKENS_A_LINE)
-    _expect(
+    expect(
         values <= MOST_VALUES, f"the scripts would hold {values} values, at most {MOST_VALUES} are written"
     )
     for name in ("ctx", "soak", "max_infra", "processes"):
-        _expect(
+        expect(
             getattr(args, name) >= 0,
             f"--{name.replace('_', '-')} should not be below 0, found {getattr(args, name)}",
         )
-    _expect(math.isfinite(args.timeout + args.soak), "--timeout and --soak should be finite")
+    expect(math.isfinite(args.timeout + args.soak), "--timeout and --soak should be finite")
     at_once = args.sessions if args.concurrency is None else args.concurrency
-    _expect(
+    expect(
         0 < at_once <= args.sessions, f"--concurrency should be from 1 to {args.sessions}, found {at_once}"
     )
     least = args.rows * 6
-    _expect(
+    expect(
         args.max_tokens >= least,
         f"--max-tokens {args.max_tokens} cannot hold {args.rows} rows: {least} at least",
     )
-
-
-def api_key(name: str | None, environ: Mapping[str, str]) -> str | None:
-    if name is None:
-        return None
-    try:
-        return apikey.read(name, environ)
-    except apikey.BadKey as error:
-        raise BadArgumentsError(f"--api-key-env: {error}") from None
 
 
 def _temperature(text: str) -> float | None:
@@ -225,7 +212,7 @@ def _temperature(text: str) -> float | None:
         temperature = float(text)
     except ValueError:
         temperature = math.nan
-    _expect(0.0 <= temperature < math.inf, f"--temperature should be a number or `server`, found {text!r}")
+    expect(0.0 <= temperature < math.inf, f"--temperature should be a number or `server`, found {text!r}")
     return temperature
 
 
@@ -241,8 +228,3 @@ def _extra_body(text: str) -> dict[str, Any]:
     if ours := sorted(_OURS & document.keys()):
         raise BadArgumentsError(f"--extra-body: {ours[0]} is what the sessions are made of")
     return document
-
-
-def _expect(holds: bool, message: str) -> None:
-    if not holds:
-        raise BadArgumentsError(message)

@@ -90,12 +90,13 @@ def _origin(unit: Unit) -> str:
 def fingerprint(host: Host, spec: Bench, server: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What a bench of this spec will have measured, as far as it is known before. Raises UsageError for wrong options."""
     from runbook.load.bench.fingerprint import fingerprint as of
-    from runbook.load.bench.options import BadArguments, settings_from
+    from runbook.load.bench.options import settings_from
+    from runbook.load.refusing import BadArgumentsError
 
     words = {name: value for name, value in arguments(host, spec).items() if name not in _ELSEWHERE}
     try:
         settings = settings_from(options(words), {})
-    except BadArguments as error:
+    except BadArgumentsError as error:
         raise UsageError(f"bench: {error}") from error
     return of(settings.workload, server or {"version": None, "arguments": {}, "gpu": {}})
 

@@ -38,11 +38,11 @@ def measure(jobs: Jobs, spec: Sessions, say: Callable[[str, Mapping[str, Any]], 
 
 def _require_known(host: Host, spec: Sessions, given: Sequence[str]) -> None:
     """Options of the host file that the load generator has not: one line here, before anything is sent there."""
-    from runbook.load import arguments
+    from runbook.load import arguments, refusing
 
     try:
         arguments.parsed(given)
-    except arguments.BadArgumentsError as error:
+    except refusing.BadArgumentsError as error:
         raise LoadRefusedError(f"{host.source}: validation {spec.name}: {error}") from error
 
 

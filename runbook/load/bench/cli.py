@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.load.bench.comparison import Comparison, compare
 from runbook.load.bench.fingerprint import FingerprintMismatch
-from runbook.load.bench.options import BadArguments, add_arguments, settings_of
+from runbook.load.bench.options import add_arguments, settings_of
 from runbook.load.bench.result import ResultError
 from runbook.load.bench.saved import load_result, requests, save
 from runbook.load.bench.sweep import run_bench
 from runbook.load.bench.table import comparison_lines, result_lines
 from runbook.load.outcome import Outcome, worst
 from runbook.load.preflight import PreflightFailed
+from runbook.load.refusing import BadArgumentsError
 
 if TYPE_CHECKING:
     import argparse
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
             comparison = compare(
                 baseline, bench.result, max_regression=args.max_regression, accept=args.accept
             )
-    except (BadArguments, ResultError, FingerprintMismatch) as error:
+    except (BadArgumentsError, ResultError, FingerprintMismatch) as error:
         return _refuse(str(error), 2)
     except PreflightFailed as refused:
         return _refuse(str(refused), refused.exit_code)

@@ -7,13 +7,13 @@ import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import urlsplit
 
-from runbook.load import apikey
+from runbook.load.address import is_http
 from runbook.load.bench.settings import Settings
 from runbook.load.bench.slo import Slo
 from runbook.load.bench.tokenizer import TokenizerFile
 from runbook.load.bench.workload import UNCAPPED, Workload
+from runbook.load.refusing import BadArgumentsError, api_key, expect
 from runbook.load.tokens import NoTokenizerError
 
 if TYPE_CHECKING:
@@ -59,10 +59,6 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
 )  # fmt: skip
 
 
-class BadArguments(ValueError):
-    """The command line makes no sense; `str()` says which option."""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `bench`."""
     for name, how in _OPTIONS:
@@ -70,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_from(words: Sequence[str], environ: Mapping[str, str]) -> Settings:
-    """The settings of a command line that is not yet parsed, such as a task's. Raises BadArguments."""
+    """The settings of a command line that is not yet parsed, such as a task's. Raises BadArgumentsError."""
     parser = _Parser(add_help=False, allow_abbrev=False)
     add_arguments(parser)
     return settings_of(parser.parse_args(words), environ)
@@ -80,13 +76,13 @@ class _Parser(argparse.ArgumentParser):
     """Raises where argparse would print its usage and leave."""
 
     def error(self, message: str) -> NoReturn:
-        raise BadArguments(
+        raise BadArgumentsError(
             message.removeprefix("argument ").replace("expected one argument", "wants a value")
         )
 
 
 def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
-    """The settings a parsed command line means. Raises BadArguments."""
+    """The settings a parsed command line means. Raises BadArgumentsError."""
     _check(args)
     rate = None if math.isinf(args.request_rate) else args.request_rate
     return Settings(
@@ -105,7 +101,7 @@ def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Setting
         requests=args.num_prompts,
         duration_s=args.duration,
         slo=_slo(args.slo),
-        api_key=_api_key(args.api_key_env, environ),
+        api_key=api_key(args.api_key_env, environ),
         metrics_urls=tuple(args.metrics_url or ["/metrics"]),
         server_url=args.server_url or "",
         deadline_s=args.timeout,
@@ -117,41 +113,43 @@ def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Setting
 
 
 def _check(args: argparse.Namespace) -> None:
-    _expect(
-        _is_url(args.base_url),
+    expect(
+        is_http(args.base_url),
         f"--base-url: should be http://HOST[:PORT] or https://…, found {args.base_url!r}",
     )
-    _expect(args.request_rate > 0, f"--request-rate: should be above 0, found {args.request_rate}")
+    expect(args.request_rate > 0, f"--request-rate: should be above 0, found {args.request_rate}")
     for url in filter(None, [args.server_url, *(args.metrics_url or [])]):
-        _expect(_is_url(url) or url.startswith("/"), f"should be a URL or a path, found {url!r}")
+        expect(
+            is_http(url.partition("?")[0]) or url.startswith("/"), f"should be a URL or a path, found {url!r}"
+        )
     for name in _POSITIVE:
         value = getattr(args, name)
         # Not `<= 0`: nan is above nothing. Nor does a bench without end make sense.
         good = value is None or 0 < value < math.inf
-        _expect(good, f"--{name.replace('_', '-')}: should be above 0, found {value}")
-    _expect(
+        expect(good, f"--{name.replace('_', '-')}: should be above 0, found {value}")
+    expect(
         0 <= args.max_regression < 1,
         f"--max-regression: should be from 0 up to 1, found {args.max_regression}",
     )
-    _expect(args.accept is None or bool(args.accept.strip()), "--accept: should say why, found nothing")
+    expect(args.accept is None or bool(args.accept.strip()), "--accept: should say why, found nothing")
     for name, most in _MOST.items():
         value = getattr(args, name)
-        _expect(value <= most, f"--{name.replace('_', '-')}: should be at most {most}, found {value}")
+        expect(value <= most, f"--{name.replace('_', '-')}: should be at most {most}, found {value}")
 
 
 def _levels(listed: str | None, cap: int | None, rate: float | None) -> tuple[int, ...]:
-    _expect(listed is None or cap is None, "--concurrency and --max-concurrency: give one of them")
+    expect(listed is None or cap is None, "--concurrency and --max-concurrency: give one of them")
     if listed is None and cap is None and rate is not None:
         return (UNCAPPED,)
     text = listed or (_CONCURRENCY if cap is None else str(cap))
     try:
         levels = tuple(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError:
-        raise BadArguments(
+        raise BadArgumentsError(
             f"--concurrency: should be whole numbers parted by commas, found {text!r}"
         ) from None
     good = min(levels) > 0 and max(levels) <= _MOST_CONCURRENCY
-    _expect(good, f"--concurrency: should be above 0 and at most {_MOST_CONCURRENCY}, found {text}")
+    expect(good, f"--concurrency: should be above 0 and at most {_MOST_CONCURRENCY}, found {text}")
     return levels
 
 
@@ -159,8 +157,8 @@ def _extra_body(text: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadArguments(f"--extra-body: should be a JSON object, {error}") from None
-    _expect(isinstance(document, dict), f"--extra-body: should be a JSON object, found {text[:80]}")
+        raise BadArgumentsError(f"--extra-body: should be a JSON object, {error}") from None
+    expect(isinstance(document, dict), f"--extra-body: should be a JSON object, found {text[:80]}")
     return dict(document)
 
 
@@ -168,7 +166,7 @@ def _slo(text: str) -> Slo | None:
     try:
         return Slo.parse(text) if text else None
     except ValueError as error:
-        raise BadArguments(str(error)) from None
+        raise BadArgumentsError(str(error)) from None
 
 
 def _tokenizer(path: str | None) -> TokenizerFile | None:
@@ -178,27 +176,5 @@ def _tokenizer(path: str | None) -> TokenizerFile | None:
     try:
         found("one text, to see that it counts at all")
     except NoTokenizerError as error:
-        raise BadArguments(str(error)) from None
+        raise BadArgumentsError(str(error)) from None
     return found
-
-
-def _api_key(name: str | None, environ: Mapping[str, str]) -> str | None:
-    if name is None:
-        return None
-    try:
-        return apikey.read(name, environ)
-    except apikey.BadKey as error:
-        raise BadArguments(f"--api-key-env: {error}") from None
-
-
-def _is_url(text: str) -> bool:
-    try:
-        url = urlsplit(text)
-        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0 and text.isprintable()
-    except ValueError:  # a port that is none
-        return False
-
-
-def _expect(holds: bool, message: str) -> None:
-    if not holds:
-        raise BadArguments(message)

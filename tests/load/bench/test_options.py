@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook.load.bench.options import BadArguments, add_arguments, settings_from, settings_of
+from runbook.load.bench.options import add_arguments, settings_from, settings_of
+from runbook.load.refusing import BadArgumentsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +61,7 @@ def test_levels_come_from_concurrencies_or_from_a_rate(options: list[str], level
         (["--base-url", "http://"], "--base-url"),
         (["--base-url", "http://h:port"], "--base-url"),
         (["--base-url", "ftp://h"], "--base-url"),
+        (["--base-url", "http://h/a b"], "--base-url"),
         (["--metrics-url", "metrics"], "should be a URL or a path"),
         (["--server-url", "h:1"], "should be a URL or a path"),
         (["--duration", "nan"], "--duration"),
@@ -78,7 +80,7 @@ def test_levels_come_from_concurrencies_or_from_a_rate(options: list[str], level
     ],
 )
 def test_what_makes_no_sense_is_named(options: list[str], named: str) -> None:
-    with pytest.raises(BadArguments, match=named):
+    with pytest.raises(BadArgumentsError, match=named):
         settings(*options)
 
 
@@ -87,7 +89,7 @@ def test_the_key_comes_from_the_named_variable() -> None:
 
 
 def test_a_key_that_would_break_the_request_is_refused_unshown() -> None:
-    with pytest.raises(BadArguments) as refused:
+    with pytest.raises(BadArgumentsError) as refused:
         settings("--api-key-env", "KEY", environ={"KEY": "s3c\r\nret"})
     assert "s3c" not in str(refused.value)
 
@@ -112,6 +114,6 @@ def test_the_settings_show_no_key() -> None:
     ],
 )
 def test_words_that_do_not_parse_are_one_message(words: list[str], said: str) -> None:
-    with pytest.raises(BadArguments) as refused:
+    with pytest.raises(BadArgumentsError) as refused:
         settings_from(words, {})
     assert str(refused.value) == said
