@@ -6,7 +6,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from runbook.edits.systemd.requests import NAME, check, check_text, newline_of
+from runbook.edits.systemd.requests import NAME, check, check_text, met, newline_of
 from runbook.edits.systemd.unit_file import parse, quote, words
 from runbook.errors import EditRefusedError
 
@@ -57,7 +57,7 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
     check(set, unset)
     found = read(text)
     _refuse(found, set)
-    if _holds(found, set, unset):
+    if met(found.values, set, unset):
         return text
     if found.unread:
         raise EditRefusedError(
@@ -67,7 +67,7 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
     edited = _added(edited, {name: value for name, value in set.items() if name not in found.values})
     after = read(edited)
     others = [{n: v for n, v in f.values.items() if n not in set and n not in unset} for f in (found, after)]
-    if not _holds(after, set, unset) or others[0] != others[1] or found.resets != after.resets:
+    if not met(after.values, set, unset) or others[0] != others[1] or found.resets != after.resets:
         raise EditRefusedError("could not prove the edit; edit the file by hand")
     return edited
 
@@ -199,8 +199,3 @@ def _refuse(found: DropIn, wanted: Mapping[str, str]) -> None:
         line = found.removed.get(name) or found.removed.get(f"{name}={value}")
         if line:
             raise EditRefusedError(f"UnsetEnvironment= takes {name} away; remove it there first", line=line)
-
-
-def _holds(found: DropIn, wanted: Mapping[str, str], unwanted: Collection[str]) -> bool:
-    right = all(found.values.get(name) == value for name, value in wanted.items())
-    return right and not any(name in found.values for name in unwanted)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from runbook.edits.systemd.environment_file import Entry, entries
-from runbook.edits.systemd.requests import NAME, check, check_text, encodes, newline_of
+from runbook.edits.systemd.requests import NAME, check, check_text, encodes, met, newline_of
 from runbook.errors import EditRefusedError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
     """
     check(set, unset)
     found = read(text)
-    if _holds(found, set, unset):
+    if met(found.values, set, unset):
         return text
     _refuse_unclear(found, {*set, *unset})
     keepers = {entry.name: entry for entry in found.entries if entry.name in set}
@@ -47,7 +47,7 @@ def edit(text: str, *, set: Mapping[str, str] = NOTHING, unset: Collection[str] 
     after = read(edited)
     _refuse_unclear(after, set)
     others = [{n: v for n, v in f.values.items() if n not in set and n not in unset} for f in (found, after)]
-    if not _holds(after, set, unset) or others[0] != others[1]:
+    if not met(after.values, set, unset) or others[0] != others[1]:
         raise EditRefusedError("could not prove the edit; edit the file by hand")
     return edited
 
@@ -73,11 +73,6 @@ def read(text: str) -> EnvironmentFile:
 def quote(value: str) -> str:
     """A value as systemd reads it back, in double quotes when it needs them (a shell reads the same)."""
     return value if _PLAIN.match(value) else '"' + re.sub(r'(["\\`$])', r"\\\1", value) + '"'
-
-
-def _holds(found: EnvironmentFile, wanted: Mapping[str, str], unwanted: Collection[str]) -> bool:
-    right = all(found.values.get(name) == value for name, value in wanted.items())
-    return right and not any(name in found.values for name in unwanted)
 
 
 def _refuse_unclear(found: EnvironmentFile, asked: Collection[str]) -> None:

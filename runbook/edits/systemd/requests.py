@@ -28,6 +28,11 @@ def check(wanted: Mapping[str, str], unwanted: Collection[str]) -> None:
             )
 
 
+def met(values: Mapping[str, str | None], wanted: Mapping[str, str], unwanted: Collection[str]) -> bool:
+    """Whether these values are what is asked for."""
+    return all(values.get(name) == value for name, value in wanted.items()) and not values.keys() & {*unwanted}
+
+
 def check_text(text: str) -> None:
     """Refuse a file with a NUL, where systemd stops reading, and one that is no person's: its words are compared in pairs."""
     if len(text) > _LONGEST:
