@@ -30,7 +30,8 @@ def check(wanted: Mapping[str, str], unwanted: Collection[str]) -> None:
 
 def met(values: Mapping[str, str | None], wanted: Mapping[str, str], unwanted: Collection[str]) -> bool:
     """Whether these values are what is asked for."""
-    return all(values.get(name) == value for name, value in wanted.items()) and not values.keys() & {*unwanted}
+    right = all(values.get(name) == value for name, value in wanted.items())
+    return right and not values.keys() & {*unwanted}
 
 
 def check_text(text: str) -> None:
