@@ -15,6 +15,7 @@ from runbook.edits import dropin, env_file
 from runbook.errors import EditRefusedError
 from runbook.onhost import listing
 from runbook.places.place import Place
+from runbook.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,7 +48,7 @@ def given(properties: Mapping[str, str], files: Files) -> Given:
 def _manager(files: Files) -> tuple[list[Place], list[str]]:
     """What the manager hands to every unit, or why that is not known."""
     seen = files.seen
-    unasked = [f"systemd's manager: {seen.manager_error}"] if seen.manager_error else []
+    unasked = [f"systemd's manager: {one_line(seen.manager_error)}"] if seen.manager_error else []
     return [Place("manager environment", name, value) for name, value in seen.manager.items()], unasked
 
 
