@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from runbook.ssh import Mode
     from runbook.ssh.link import Link
     from runbook.ssh.row import Asked
+    from runbook.ssh.wire import OpenWire
     from runbook.view import View
 
 T = TypeVar("T")
@@ -48,6 +49,10 @@ ASKING = ("deploy", "rollback", "restart")
 def work(
     request: Request, name: str, told: Run, rollout_id: str, interrupt: Interrupt, view: View
 ) -> Iterator[Work]:
+    """A host at work, with all that a page of the request's action needs; what is opened for it is closed behind it.
+
+    Raises UsageError and HostFileError before anything is reached, then what login and helper raise.
+    """
     declared = load_host(request, name, say=told.note)
     host = _overridden(declared, request, say=told.note) if request.settings else declared
     _require_answerable(request, name, interactive=view.interactive and not view.silent)
@@ -62,17 +67,7 @@ def work(
             # These cost about as long as the host takes to start the helper: they go side by side.
             near_end = _beside(lambda: _near_end(request, link, audited=mode != "reading"))
             _beside(lambda: pages.import_ahead(request.action))
-            wire = stack.enter_context(
-                link.open_wire(
-                    mode,
-                    python=host.python,
-                    become=host.become,
-                    payload=bundle.helper_payload,
-                    state=host.state,
-                    scope=host.scope,
-                    ahead=_first(request.action, host, mode),
-                )
-            )
+            wire = stack.enter_context(_wire(link, request, host, mode))
         operator, tool = near_end()
         yield Work(
             host=host,
@@ -91,6 +86,19 @@ def work(
             offer=view.ask,
             checkpoint=interrupt.checkpoint,
         )
+
+
+def _wire(link: Link, request: Request, host: Host, mode: Mode) -> OpenWire:
+    """The helper on the host, asked with its start what the action asks first."""
+    return link.open_wire(
+        mode,
+        python=host.python,
+        become=host.become,
+        payload=bundle.helper_payload,
+        state=host.state,
+        scope=host.scope,
+        ahead=_first(request.action, host, mode),
+    )
 
 
 def _beside(make: Callable[[], T]) -> Callable[[], T]:
