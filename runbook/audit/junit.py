@@ -43,7 +43,7 @@ def _suite(number: int, record: Record) -> ElementTree.Element:
             "package": _xml(record.host),
             "id": str(number),
             "timestamp": (record.started or _EPOCH).replace(tzinfo=None).isoformat(timespec="seconds"),
-            "hostname": _xml(record.text("host") or "unknown"),
+            "hostname": _xml(record.text("host")).strip() or "unknown",
             "tests": str(len(cases)),
             "failures": str(sum(case.find("failure") is not None for case in cases)),
             "errors": str(sum(case.find("error") is not None for case in cases)),

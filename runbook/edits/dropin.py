@@ -123,17 +123,19 @@ def _removed(
         if assignment.name in unwanted or repeated:
             gone.setdefault(assignment.setting.start, (assignment.setting, []))[1].append(assignment.word)
     for setting, taken in gone.values():
-        every = words(setting)[0]
-        if len(taken) == len(every):
+        every, starts = words(setting)[0], {word.start for word in taken}
+        stays = next((at for at, word in enumerate(every) if word.start not in starts), None)
+        if stays is None:
             yield setting.start, setting.end, ""
         else:
-            yield from (_word_removed(text, every, every.index(word), taken) for word in taken)
+            places = (at for at, word in enumerate(every) if word.start in starts)
+            yield from (_word_removed(text, every, at, stays) for at in places)
 
 
-def _word_removed(text: str, every: Sequence[Word], at: int, taken: Sequence[Word]) -> _Splice:
-    """A word with the blanks before it, or after it where all before it go too."""
+def _word_removed(text: str, every: Sequence[Word], at: int, stays: int) -> _Splice:
+    """A word with the blanks before it, or after it where it comes before `stays`, the first that does."""
     word = every[at]
-    if all(before in taken for before in every[:at]):
+    if at < stays:
         start, end = word.start, every[at + 1].start
         between = text[word.end : end]
     else:

@@ -22,8 +22,9 @@ _SECRET_OPTION = re.compile(
     r"--?(?:[A-Za-z0-9]+[-_])*(?:token|key|apikey|secret|password|passwd|credentials?)", re.IGNORECASE
 )
 # `Environment=NAME=value` of unit files, in a diff's lines too; and what a pair of quotes holds there.
-_ENVIRONMENT = re.compile(r"^([-+]?\s*Environment\s*=)(.*)$", re.MULTILINE)
-_QUOTED = re.compile(r"""(["'])([A-Za-z_][A-Za-z0-9_]*)=((?:\\.|(?!\1).)*)\1""")
+_ENVIRONMENT = re.compile(r"^([-+]?[^\S\n]*Environment[^\S\n]*=)(.*)$", re.MULTILINE)
+# A backslash frees what follows, or is the last of it: no character can be read in two ways, or time would double with each.
+_QUOTED = re.compile(r"""(["'])([A-Za-z_][A-Za-z0-9_]*)=((?:\\.|(?!\1)[^\\\n])*\\?)\1""")
 
 
 def is_secret(name: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from runbook.audit import junit
@@ -102,6 +102,7 @@ def test_several_rollouts_are_several_suites() -> None:
         hold_to_the_schema(suite)
 
 
+@example({"host": "\n"})
 @given(st.dictionaries(FIELDS, st.text(max_size=20) | st.lists(ROWS, max_size=3)))
 def test_records_of_any_content_make_a_report_that_can_be_read(document: dict[str, Any]) -> None:
     for suite in suites(document):

@@ -70,7 +70,7 @@ def _tried(name: str, target: Target, seed: str, number: int) -> float:
     case = case_of(target, seed, number)
     began = time.monotonic()
     try:
-        with _limited(), _threads_heard() as broken:
+        with limited(), _threads_heard() as broken:
             target.hold(case)
         if broken:
             raise broken[0]
@@ -83,7 +83,7 @@ def _tried(name: str, target: Target, seed: str, number: int) -> float:
 
 
 @contextlib.contextmanager
-def _limited() -> Iterator[None]:
+def limited() -> Iterator[None]:
     """Hung raised in the body when its time is up; from any thread but the first it has no limit."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from tests.fuzz.fuzzing import Target
 
-MODULES = {"sse": "sse", "script": "script", "frames": "frames", "yaml": "hostfile", "flat": "flat"}
+MODULES = {
+    "sse": "sse",
+    "script": "script",
+    "frames": "frames",
+    "yaml": "hostfile",
+    "flat": "flat",
+    "masking": "masking",
+}
 
 
 def target(name: str) -> Target:

@@ -112,10 +112,13 @@ class Environment(NamedTuple):
 
     def _with_wild(self, name: str) -> list[Placed]:
         """The sites of a name among those that may act on any name; ties keep functions last."""
-        sites = list(self.sites(name))
+        sites, passed, at = list(self.sites(name)), 0, -1
         for placed in self.wild:
-            later = (i for i, site in enumerate(sites) if site.at > placed.at)
-            sites.insert(next(later, len(sites)), placed)
+            if placed.at < at:  # in a function, which counts as the last
+                passed = 0
+            later = (i for i in range(passed, len(sites)) if sites[i].at > placed.at)
+            passed, at = next(later, len(sites)), placed.at
+            sites.insert(passed, placed)
         return sites
 
     @staticmethod

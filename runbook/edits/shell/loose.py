@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from runbook.edits.shell.words import Word
 
 Texts = dict[str, list[str]]
-_VARIABLES = re.compile(r"[^$`{]*(?:\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})[^$`{]*)+")
+# Possessive: a name's letters are not tried as what follows it, too, which takes a time exponential in the names.
+_VARIABLES = re.compile(r"[^$`{]*+(?:\$(?:[A-Za-z_]\w*+|\{[A-Za-z_]\w*\})[^$`{]*+)+")
 _NAME = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _UNKNOWN = "$("
 _RUNS = re.compile(r"\$\(|`|\$\{?[@*]")

@@ -32,7 +32,8 @@ _COMMANDS = _WORDS | {
     "printf",
     "sudo",
 }
-_EXPANSIONS = re.compile(r"(?:\$\w+|\$\{.*\}|\$\(.*\)|`.*`|\$[@*#?!$-])+", re.DOTALL)
+_NAMED = re.compile(r"\$(?:\w+|[@*#?!$-])")
+_CLOSED = {"${": "}", "$(": ")", "`": "`"}
 _SWITCH = re.compile(r"(?<![\w./-])(?:set|shopt|alias)(?![\w./-])")
 _SHOPT = {
     "expand_aliases": "the script expands aliases, so that its words may mean others; write functions instead",
@@ -128,7 +129,22 @@ def _of_eval(command: Command, line: int) -> Iterator[Obscurity]:
 
 def _may_vanish(word: Word) -> bool:
     """Whether a word expands to nothing where what it expands is empty."""
-    return word.text is None and _EXPANSIONS.fullmatch(word.raw) is not None
+    return word.text is None and _all_expansions(word.raw)
+
+
+def _all_expansions(raw: str) -> bool:
+    """Whether a word can be read as expansions and nothing else; `${…}` may end at any brace behind it, and so the others.
+
+    Every reading is followed at once: one after the other their number doubles with each expansion.
+    """
+    begins, closers = {0}, set()
+    for at, char in enumerate(raw):
+        if char in closers:
+            begins.add(at + 1)
+        if at in begins:
+            closers |= {closer for head, closer in _CLOSED.items() if raw.startswith(head, at)}
+            begins |= {named.end() for named in [_NAMED.match(raw, at)] if named}
+    return bool(raw) and len(raw) in begins
 
 
 def _of_switch(command: Command, line: int) -> Iterator[Obscurity]:

@@ -31,7 +31,7 @@ _ANSWER_BYTES = 64 * 1024 * 1024
 # Not a name character and no operator, so a byte outside UTF-8 can neither make nor break an assignment.
 _STAND_IN = b"%"
 _SHELLS = ("sh", "bash", "dash", "ash", "ksh", "env")
-_COMMENT_JOINED = re.compile(rb"#[^\n]*\\\n")
+_COMMENT_JOINED = re.compile(rb"^[^#\n]*#[^\n]*\\\n", re.MULTILINE)
 _SHEBANG = re.compile(rb"#!\s*(\S+)(?:[ \t]+(?:-S[ \t]*)?(\S+))?")
 
 

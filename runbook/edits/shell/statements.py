@@ -181,7 +181,8 @@ def _maybe(name: str, at: int, where: str, offset: int) -> Site:
 def _operands(command: Node, sites: Sequence[Site], commands: Sequence[Command]) -> Operands | None:
     if command["Type"] == "DeclClause":
         spans = tuple(site.token for site in sites)
-        options = [end(word) for word in command.get("Args") or () if span(word) not in spans]
+        own = frozenset(spans)
+        options = [end(word) for word in command.get("Args") or () if span(word) not in own]
         return Operands(spans, max([end(command["Variant"]), *options]))
     if not commands:
         return Operands(
@@ -191,7 +192,8 @@ def _operands(command: Node, sites: Sequence[Site], commands: Sequence[Command])
     if called[0].text != "unset" or commands[0].prefix:
         return None
     names = tuple(word.span for word in called[1:] if not word.raw.startswith("-"))
-    return Operands(names, max(word.span[1] for word in called if word.span not in names))
+    own = frozenset(names)
+    return Operands(names, max(word.span[1] for word in called if word.span not in own))
 
 
 def _arrays(source: bytes, simple: Sequence[tuple[Node, str]]) -> Iterator[tuple[str, str]]:

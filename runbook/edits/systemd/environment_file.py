@@ -88,10 +88,7 @@ def _unescaped(inner: str) -> str:
 
 def _plain(tail: str) -> str:
     """Text outside quotes: `\\` frees any character and joins lines; blanks at the end go."""
-    kept = re.match(r"(?:\\.|[^\\])*?(?=[ \t]*\Z)", tail, re.DOTALL)
-    return re.sub(
-        r"\\(.|\Z)",
-        lambda found: "" if found[1] in "\n\r" else found[1],
-        kept[0] if kept else tail,
-        flags=re.DOTALL,
-    )
+    kept = tail.rstrip(" \t")
+    if (len(kept) - len(kept.rstrip("\\"))) % 2:
+        kept = tail[: len(kept) + 1]  # a blank that is freed stays
+    return re.sub(r"\\(.|\Z)", lambda found: "" if found[1] in "\n\r" else found[1], kept, flags=re.DOTALL)

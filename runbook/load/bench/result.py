@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runbook.load.bench.shape import require_fingerprint, require_level
+from runbook.load.bench.shape import require_fingerprint, require_level, require_slo
 from runbook.load.outcome import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ class BenchResult:
             raise ResultError(f"should be a bench result of schema {SCHEMA}, found {found}")
         try:
             require_fingerprint(document["fingerprint"])
+            require_slo(document.get("slo", {}))
             return cls(
                 fingerprint=dict(document["fingerprint"]),
                 levels=tuple(Level.from_json(level) for level in document["levels"]),

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _RATES = ("output_tok_s", "total_tok_s", "requests_s", "steady_tok_s", "goodput")
-_FIGURES = ("failures", "ttft_ms", "itl_ms", "itl_request_ms", "tpot_ms", "e2e_ms", "tokens", "client")
+_FIGURES = ("ttft_ms", "itl_ms", "itl_request_ms", "tpot_ms", "e2e_ms", "tokens", "client")
 _DEEPEST = 8
 _MOST = 10_000
 
@@ -21,6 +21,7 @@ def require_level(level: Any) -> None:
     _each(level, ("output_tok_s",), _is_rates, "a list of numbers", needed=True)
     _each(level, _RATES, _is_rates, "a list of numbers")
     _each(level, _FIGURES, _is_figures, "a table of numbers")
+    _each(level, ("failures",), lambda value: _is_table(value, _is_count), "a table of whole numbers")
     _each(level, ("mean_concurrency", "peak_concurrency"), _is_number, "a number")
     _each(level, ("problems",), _is_texts, "a list of texts")
     _each(level, ("steady",), lambda value: _is_rates(value) and len(value) == 2, "two numbers")
@@ -33,6 +34,11 @@ def require_fingerprint(fingerprint: Any) -> None:
     good = isinstance(levels, list) and all(map(_is_count, levels))
     _expect(good, "fingerprint.concurrency", "a list of whole numbers", levels)
     _expect(_depth(fingerprint) <= _DEEPEST, "fingerprint", f"at most {_DEEPEST} tables deep", "more")
+
+
+def require_slo(slo: Any) -> None:
+    """Raises ValueError naming what is wrong."""
+    _expect(_is_table(slo, _is_number), "slo", "a table of numbers", slo)
 
 
 def _each(
@@ -70,7 +76,11 @@ def _is_rates(value: Any) -> bool:
 
 
 def _is_figures(value: Any) -> bool:
-    return isinstance(value, dict) and all(one is None or _is_number(one) for one in value.values())
+    return _is_table(value, lambda one: one is None or _is_number(one))
+
+
+def _is_table(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(holds(one) for one in value.values())
 
 
 def _is_texts(value: Any) -> bool:

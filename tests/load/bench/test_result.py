@@ -86,6 +86,8 @@ def test_a_document_with_anything_anywhere_is_refused_or_can_be_shown_and_compar
         ({**MEASURED.to_json(), "outcome": "fine"}, "fine"),
         (with_level(concurrency="8"), "concurrency: should be a whole number, found '8'"),
         (with_level(concurrency=True), "concurrency"),
+        (with_level(failures={"timeout": None}), "failures: should be a table of whole numbers"),
+        ({**MEASURED.to_json(), "slo": {"ttft": "fast"}}, "slo: should be a table of numbers"),
         (with_level(output_tok_s=["fast"]), "output_tok_s: should be a list of numbers"),
         (with_level(output_tok_s=[float("nan")]), "output_tok_s"),
         (with_level(output_tok_s=[-1]), "output_tok_s"),
