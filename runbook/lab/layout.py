@@ -58,7 +58,7 @@ def files(lab: LabState) -> Iterator[Laid]:
 
 def render(template: str, lab: LabState, script: Path) -> str:
     """One template with the lab's values."""
-    from runbook.lab import template as templates  # Jinja2, which only a first use needs
+    from runbook.edits import template as templates  # Jinja2, which only a first use needs
 
     variables = {
         "lab": lab.variables(),

@@ -107,7 +107,7 @@ def test_laid_as_the_wheel_lays_it(command: Installed, expected: Callable[[Insta
 
 
 def test_the_lab_is_laid_from_the_templates_that_came_along(site: Path, directory: Path) -> None:
-    code = "from runbook.lab import template; print(template.render('serve_dsv4_decode.sh.j2', {}))"
+    code = "from runbook.edits import template; print(template.render('serve_dsv4_decode.sh.j2', {}))"
     rendered = Installed((installed.PROGRAM[0], "-c", code), directory, {"PYTHONPATH": str(site)})
     assert "the template needs a name it was not given" in rendered.run("").stderr
 

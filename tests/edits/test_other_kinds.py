@@ -90,7 +90,7 @@ def test_a_drop_in_tells_what_else_decides_the_environment() -> None:
     assert found.cleared == {"Environment"}
 
 
-@pytest.mark.parametrize("kind", ["serve_script", "launch_args", "env_file", "dropin"])
+@pytest.mark.parametrize("kind", ["serve_script", "launch_args", "env_file", "dropin", "template"])
 def test_every_kind_is_found_by_its_name(kind: str) -> None:
     assert callable(edits.named(kind).edit)
 

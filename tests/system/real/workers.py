@@ -7,8 +7,9 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runbook.edits import template
 from runbook.errors import PreflightError
-from runbook.lab import layout, template
+from runbook.lab import layout
 from tests.system.boot.commands import ProgramFailed
 from tests.system.boot.machine import Bind
 from tests.system.service import laying

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+def edit(text: str, *, template: str, variables: Mapping[str, object]) -> str:
+    """The file as the template says, whatever it was; see render."""
+    del text
+    return render(template, variables)
+
+
 def render(template: str, variables: Mapping[str, object]) -> str:
     """A template's text filled in; `template` is a path below templates/, or the text itself if it has braces or lines.
     The filter `sh` quotes a value as one shell word.

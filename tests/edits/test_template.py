@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runbook import shipped
+from runbook.edits.template import edit, render
 from runbook.errors import EditRefusedError, UsageError
-from runbook.lab.template import render
 
 
 def test_a_text_is_filled_in_and_keeps_its_last_newline() -> None:
@@ -42,3 +42,7 @@ def test_a_template_is_found_by_its_path() -> None:
 def test_a_template_that_does_not_exist_is_named() -> None:
     with pytest.raises(UsageError, match=r"no template 'nope\.j2'"):
         render("nope.j2", {})
+
+
+def test_an_edit_replaces_whatever_was_there() -> None:
+    assert edit("old", template="{{ x }}\n", variables={"x": 1}) == "1\n"
