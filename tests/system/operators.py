@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from runbook.events import Event, Listener
 
 _PRELOADED = ["tests.system.operators", "runbook.ssh.link", "runbook.console", "fabric", "pytest"]
+# What multiprocessing says of an exit that its fork server did not tell it of: seen once in a thousand.
+UNHEARD = 255
 
 
 def forks() -> ForkServerContext:
@@ -83,7 +85,11 @@ class Command:
         self.process.join(timeout_s)
         assert self.process.exitcode is not None, f"still at work after {timeout_s:g} s: {self._text('err')}"
         out = self._text("out")
-        return Ended(self.process.exitcode, json.loads(out) if out.strip() else {}, self._text("err"))
+        document = json.loads(out) if out.strip() else {}
+        code = self.process.exitcode
+        if code == UNHEARD:
+            code = document.get("exit_code", code)
+        return Ended(code, document, self._text("err"))
 
     def signal(self, number: int) -> None:
         assert self.process.pid is not None
