@@ -16,6 +16,12 @@ def _colorsys_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_colorsys_is_not_imported")
+def printed(code: str) -> list[str]:
+    """The words that a fresh interpreter prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
 def test_only_the_names_asked_for_are_there_and_afterwards_the_whole_module() -> None:
     with lean.without("colorsys", "rgb_to_hsv"):
         module = importlib.import_module("colorsys")
@@ -65,8 +71,7 @@ def test_what_was_left_out_can_be_imported_later() -> None:
         "print('unittest.mock' in sys.modules, 'httpx._main' in sys.modules); "
         "from unittest.mock import Mock; print(Mock()() is not None)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False", "True"]
+    assert printed(code) == ["False", "False", "True"]
 
 
 @pytest.mark.parametrize("distribution", ["paramiko", "httpx", "typing_extensions"])
@@ -87,8 +92,7 @@ def test_what_is_not_installed_has_no_version() -> None:
 @pytest.mark.real
 def test_paramiko_knows_its_version_all_the_same() -> None:
     code = "import runbook.ssh.link, sys, paramiko; print(paramiko.__version__, 'importlib.metadata' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [importlib.metadata.version("paramiko"), "False"]
+    assert printed(code) == [importlib.metadata.version("paramiko"), "False"]
 
 
 @pytest.mark.real
@@ -99,5 +103,4 @@ def test_what_others_use_of_invoke_works_as_ever() -> None:
         "context = invoke.MockContext(run=invoke.Result('said')); "
         "print(context.run('x').stdout, context.run.called, invoke.config.yaml.dump({'a': 1}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["said", "True", "a:", "1"]
+    assert printed(code) == ["said", "True", "a:", "1"]
