@@ -15,13 +15,13 @@ def _colorsys_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "colorsys", raising=False)
 
 
-@pytest.mark.usefixtures("_colorsys_is_not_imported")
 def printed(code: str) -> list[str]:
     """The words that a fresh interpreter prints."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.split()
 
 
+@pytest.mark.usefixtures("_colorsys_is_not_imported")
 def test_only_the_names_asked_for_are_there_and_afterwards_the_whole_module() -> None:
     with lean.without("colorsys", "rgb_to_hsv"):
         module = importlib.import_module("colorsys")
