@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runbook import edits
 from runbook.places import arguments
-from runbook.places.arguments import NO_SCRIPT
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -102,9 +100,7 @@ def rows(host: Host, seen: Observation) -> tuple[Row, ...]:
 
 
 def _of_unit(unit: Unit, seen: Observation) -> tuple[Row, ...]:
-    content = seen.files[unit.script or ""].content
     processes = seen.units[unit.name].processes
-    shell = content is not None and edits.script_kind(unit.script or "") == edits.SHELL
-    launch = arguments.of_script(content) if content is not None and shell else NO_SCRIPT
+    launch = arguments.of_file(unit.script, seen.files[unit.script or ""].content)
     running = arguments.of_process(launch, processes)
     return tuple(Row(argument, unit, launch, running, processes.pid) for argument in unit.args)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from runbook import inventory
 from runbook.errors import EditRefusedError
 from runbook.model import Unit
 from runbook.onhost.masking import mask
-from runbook.places import origins
+from runbook.places import arguments, origins
 from runbook.places.reading import Files
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from runbook.ledger import Catalogue
     from runbook.model import Observation
+    from runbook.places.arguments import Arguments
 
 # A decode that outlives its prefill keeps stale ports of it, and a router asks both.
 _FIRST, _LAST = ("prefill", "decode"), ("router",)
@@ -83,25 +83,16 @@ def _users_state(seen: Observation) -> str:
     return f"{seen.manager.get('HOME') or f'/home/{user}'}/.local/state/runbook"
 
 
-def _launch(unit: Unit, seen: Observation) -> tuple[str | None, ...]:
-    content = seen.files[unit.script].content if unit.script else None
-    if unit.script and content is not None:
-        with contextlib.suppress(EditRefusedError):
-            return origins.read_script(unit.script, content).launch or ()
-    return ()
+def _launch(unit: Unit, seen: Observation) -> Arguments:
+    return arguments.of_file(unit.script, seen.files[unit.script].content if unit.script else None)
 
 
-def _option(launch: Sequence[str | None], name: str) -> str | None:
-    """The value of a long option, `--port 1` or `--port=1`."""
-    for at, word in enumerate(launch):
-        if word == name and at + 1 < len(launch):
-            return launch[at + 1]
-        if word and word.startswith(f"{name}="):
-            return word.partition("=")[2]
-    return None
+def _option(launch: Arguments, name: str) -> str | None:
+    """The first word given to an option, as it is written: a host file is read over before it is used."""
+    return next(iter(launch.of(name) or ()), None)
 
 
-def _answering(unit: Unit, launch: Sequence[str | None], chat: str | None, many: int) -> Unit:
+def _answering(unit: Unit, launch: Arguments, chat: str | None, many: int) -> Unit:
     """The unit with its health and chat addresses, as far as its launch tells a port."""
     port = _option(launch, "--port")
     if port is None or not port.isdigit():

@@ -67,6 +67,23 @@ def test_a_script_that_cannot_be_read_leaves_what_runs() -> None:
     assert alone.environments == {"vllm": {"SGLANG_RUNS": "2"}}
 
 
+@pytest.mark.parametrize(
+    ("words", "port"),
+    [
+        ("--port 1 --port 2", "2"),
+        ('--port 1 "$@"', "1"),
+        ('--port "$PORT"', None),
+        ("-- --port 1", None),
+        ("--port", None),
+    ],
+)
+def test_a_port_is_the_one_that_the_launch_counts_as_far_as_it_is_written(
+    words: str, port: str | None
+) -> None:
+    alone = found({"vllm.service": {"script": "/p.sh"}}, {"/p.sh": f"exec python -m s {words}\n".encode()})
+    assert alone.units[0].url == (port and f"http://127.0.0.1:{port}")
+
+
 def test_a_diagnostic_gets_a_note_and_one_that_is_off_does_not() -> None:
     text = b"export SGLANG_SIMULATE_ACC_LEN=3 SGLANG_DEBUG_POISON_POOL=0\nexec python\n"
     noted = found({"a.service": {"script": "/p.sh"}}, {"/p.sh": text})

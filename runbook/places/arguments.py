@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from runbook import edits
 from runbook.edits import launch_args
 from runbook.edits.shell import options, spellings
 from runbook.edits.shell.words import Word
@@ -23,8 +24,9 @@ Values = tuple[str, ...]
 class Arguments(NamedTuple):
     """One command line: each option's words after it (none: it stands alone); of a repeated one the last counts.
 
-    `undecided` are options whose words only a run can tell; `unknown` says why nothing is known at all. Both name an
-    option as `spellings.option` does, and `of` and `tells` know it by every spelling.
+    `undecided` are options whose words only a run can tell; `unknown` says why nothing is known for sure: `values` are then
+    what is written, and more may come. Both name an option as `spellings.option` does, and `of` and `tells` know it by
+    every spelling.
     """
 
     words: tuple[Word, ...] = ()
@@ -46,6 +48,13 @@ class Arguments(NamedTuple):
 NO_SCRIPT = Arguments(unknown="there is no script that can be read")
 
 
+def of_file(path: str | None, content: bytes | None) -> Arguments:
+    """What the file that launches a unit's server gives it; nothing is known where there is none, or no shell reads it."""
+    if path is None or content is None or edits.script_kind(path) != edits.SHELL:
+        return NO_SCRIPT
+    return of_script(content)
+
+
 def of_script(content: bytes) -> Arguments:
     """What a script's launch command is given, as far as its text tells."""
     try:
@@ -54,10 +63,11 @@ def of_script(content: bytes) -> Arguments:
         return Arguments(unknown=str(refused))
     # A literal word is taken for its text, however it is quoted, as a process shows it.
     plain = tuple(word if word.text is None else word._replace(raw=word.text) for word in command.words)
+    found = _read(plain, tuple(options.places(plain)))
     if command.loose:
         loose = plain[command.loose[0]]
-        return Arguments(plain, unknown=f"only a run can tell what {loose.raw} stands for")
-    return _read(plain, tuple(options.places(plain)))
+        return found._replace(unknown=f"only a run can tell what {loose.raw} stands for")
+    return found
 
 
 def of_process(launch: Arguments, processes: Processes) -> Arguments:
