@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runbook.lab import extras, state
+from runbook.lab import extras, hoststate, state
 from runbook.lab.address import forget
 from runbook.lab.errors import LabError
 from runbook.lab.launch import answers, recorded, start_daemon
@@ -106,7 +106,7 @@ def _end(root: Path, *, grace_s: float) -> bool:
 def _clear(paths: Paths) -> None:
     """Remove what an earlier life left, but for its keys and ports."""
     paths.laying.touch()
-    for directory in (paths.host_state, paths.units, paths.scripts, paths.journal):
+    for directory in (hoststate.of(paths.root), paths.units, paths.scripts, paths.journal):
         shutil.rmtree(directory, ignore_errors=True)
 
 

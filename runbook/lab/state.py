@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from runbook.lab import hoststate
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -38,6 +40,7 @@ class LabState(NamedTuple):
         """What `hosts/lab.yml` calls `lab`."""
         return {
             "root": str(self.root),
+            "state": str(hoststate.of(self.root)),
             "ssh_port": self.ssh_port,
             "user": self.user,
             "python": self.python,
@@ -78,11 +81,6 @@ class Paths(NamedTuple):
     @property
     def scripts(self) -> Path:
         return self.root / "host" / "root"
-
-    @property
-    def host_state(self) -> Path:
-        """What the rollouts keep on the lab's host."""
-        return self.root / "state"
 
     @property
     def journal(self) -> Path:

@@ -98,7 +98,7 @@ def _is_record(record: Any) -> bool:
 def home(state: str, release: str) -> str:
     """A release's directory; Refusal `missing` where there is none of that name, or a damaged one."""
     path = _path(state, release)
-    if not os.path.isdir(path):
+    if not (directory.exists(state) and os.path.isdir(path)):
         raise Refusal("missing", f"no release {release} in {state}", {"id": release})
     if _manifest(state, release) is None:
         raise Refusal(

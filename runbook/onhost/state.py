@@ -7,7 +7,7 @@ import json
 import os
 import stat
 
-from runbook.onhost import frames
+from runbook.onhost import ancestors, frames
 from runbook.onhost.calls import Refusal
 
 TYPE_CHECKING = False
@@ -20,12 +20,10 @@ PRIVATE_FILE = 0o600
 
 
 def exists(state: str) -> bool:
-    """Is there a state directory? Refusal where there is one that others could have written."""
+    """Is there a state directory? Refusal where others could have written it, or could put another in its place."""
     absolute(state)
-    if not os.path.lexists(state):
-        return False
     check(state)
-    return True
+    return os.path.lexists(state)
 
 
 def ensure(state: str) -> str:
@@ -48,17 +46,20 @@ def make_private(path: str) -> None:
 
 
 def check(state: str) -> None:
-    """Refusal unless the directory is a real one, ours, and writable by nobody else, nor to be replaced by everybody."""
-    problem = _problem(os.lstat(state)) or _replaceable(os.path.realpath(os.path.dirname(state)))
+    """Refusal unless the directory, where it is there, is a real one, ours, and nobody else's to write or to replace."""
+    problem = ancestors.problem(os.path.dirname(state)) or _problem(state)
     if problem:
         raise Refusal(
             "invalid",
-            f"{state}: {problem}; runbook keeps its state only where nobody else can write",
+            f"{state}: {problem}; runbook keeps its state (state_dir) only where nobody else can write or replace it",
             {"path": state},
         )
 
 
-def _problem(found: os.stat_result) -> str | None:
+def _problem(state: str) -> str | None:
+    if not os.path.lexists(state):
+        return None
+    found = os.lstat(state)
     if stat.S_ISLNK(found.st_mode):
         return "is a symlink"
     if not stat.S_ISDIR(found.st_mode):
@@ -68,14 +69,6 @@ def _problem(found: os.stat_result) -> str | None:
     if found.st_mode & 0o022:
         return f"is writable by others (mode {stat.S_IMODE(found.st_mode):04o})"
     return None
-
-
-def _replaceable(above: str) -> str | None:
-    """Who may write a directory above may rename ours away; a sticky one, such as /tmp, forbids it."""
-    mode = os.stat(above).st_mode
-    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-        return f"stands below {above}, which everybody can write"
-    return None if os.path.dirname(above) == above else _replaceable(os.path.dirname(above))
 
 
 def absolute(path: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runbook import lab as embedded
-from runbook.lab import state
+from runbook.lab import hoststate, state
 from runbook.lab.errors import LabError
 from runbook.lab.launch import answers, start_daemon
 from runbook.lab.processes import alive, table
@@ -155,8 +155,9 @@ def test_a_lab_laid_with_an_interpreter_that_is_gone_says_so(small_lab: LabState
 
 def test_a_reset_lays_the_before_state_and_forgets_the_hosts_releases(small_lab: LabState) -> None:
     paths = Paths(small_lab.root)
-    paths.host_state.mkdir()
-    (paths.host_state / "current").write_text("")
+    kept = hoststate.of(small_lab.root)
+    kept.mkdir(mode=0o700)
+    (kept / "current").write_text("")
     said: list[str] = []
     with socket.socket() as other:
         other.bind(("127.0.0.1", small_lab.ports["decode"]))
@@ -166,7 +167,7 @@ def test_a_reset_lays_the_before_state_and_forgets_the_hosts_releases(small_lab:
         finally:
             embedded.down(small_lab.root)
     assert said == [f"laid the before state in {small_lab.root}"]
-    assert not paths.host_state.exists()
+    assert not kept.exists()
     assert sorted(path.name for path in paths.units.iterdir())[0] == "sglang-dsv4-decode.service"
     assert up.ports["decode"] != small_lab.ports["decode"]
     assert up.ports["router"] == small_lab.ports["router"]

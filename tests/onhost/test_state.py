@@ -52,15 +52,28 @@ def test_one_of_another_user_is_refused(tmp_path: Path) -> None:
     assert "belongs to uid 12345" in refused(tmp_path / "svc")
 
 
-@pytest.mark.parametrize("between", ["", "run/"])
-def test_one_that_everybody_could_replace_is_refused(tmp_path: Path, between: str) -> None:
-    place = tmp_path / "open" / between / "svc"
-    place.mkdir(parents=True, mode=0o700)
-    place.chmod(0o700)
+def test_one_that_others_could_replace_is_refused_and_named(tmp_path: Path) -> None:
+    (tmp_path / "open" / "svc").mkdir(parents=True, mode=0o700)
     (tmp_path / "open").chmod(0o777)
-    assert f"stands below {tmp_path}/open, which everybody can write" in refused(place)
-    (tmp_path / "open").chmod(0o1777)
-    assert state.ensure(str(place)) == str(place)
+    said = refused(tmp_path / "open" / "svc")
+    assert said.startswith(f"{tmp_path}/open/svc: stands below {tmp_path}/open, which everybody can write")
+    assert said.endswith("keeps its state (state_dir) only where nobody else can write or replace it")
+
+
+def test_nothing_is_made_where_others_could_replace_it(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    refused(tmp_path / "open" / "new" / "svc")
+    assert [*(tmp_path / "open").iterdir()] == []
+    with pytest.raises(Refusal, match="stands below"):
+        state.exists(str(tmp_path / "open" / "new" / "svc"))  # a plan says so too
+
+
+def test_a_state_directory_may_be_led_to_by_a_symlink_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir(mode=0o700)
+    (tmp_path / "kept").symlink_to("disk")
+    assert state.ensure(str(tmp_path / "kept" / "svc"))
+    assert (tmp_path / "disk" / "svc").is_dir()
 
 
 @pytest.mark.parametrize("path", ["svc", "/tmp/../etc", "/a/./b", "~/svc", "/a\0b"])
