@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runbook.errors import UsageError
+from runbook.load.refusing import may_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -46,18 +47,9 @@ def save(path: Path, result: Mapping[str, Any]) -> None:
 def writable(text: str) -> Path:
     """Where an --output-file will stand; raises UsageError where it could not be written once the load is over."""
     path = Path(text).absolute()
-    if not _may_write(path):
+    if not may_write(path):
         raise UsageError(f"--output-file: no file can be written at {text}")
     return path
-
-
-def _may_write(path: Path) -> bool:
-    try:
-        there, directory = path.exists(), path.is_dir()
-    except OSError:  # of a name that is too long for a file
-        return False
-    beside = os.access(path.parent, os.W_OK | os.X_OK)
-    return beside and not directory and (not there or os.access(path, os.W_OK))
 
 
 def write(path: Path, result: Mapping[str, Any], requests: Iterable[Mapping[str, Any]]) -> None:

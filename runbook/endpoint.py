@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runbook.load.arguments import Asked
-    from runbook.load.progress import Say
     from runbook.load.results import SessionsResult
+    from runbook.load.saying import Say
     from runbook.request import Request
 
 # Options of `python -m runbook.load repro` that are said otherwise here, or mean nothing here.
@@ -60,14 +60,15 @@ def shown(url: str | None) -> str:
 
 def read(url: str, options: Mapping[str, str], environ: Mapping[str, str]) -> Asked:
     """The run that the command line asks for. Raises UsageError with one line for what makes no sense."""
-    from runbook.load import arguments
+    from runbook.load import arguments, refusing
 
     if foreign := sorted(OWN & options.keys()):
         raise UsageError(f"--option {foreign[0]} means nothing here")
     given = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in options.items()]
     try:
-        return arguments.asked_of(arguments.parsed([f"--base-url={url}", *given]), environ)
-    except (ValueError, OSError) as error:
+        args = refusing.parsed([f"--base-url={url}", *given], arguments.add_arguments)
+        return arguments.asked_of(args, environ)
+    except refusing.BadArgumentsError as error:
         raise UsageError(str(error).replace("--base-url", "--url")) from error
 
 

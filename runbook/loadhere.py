@@ -19,7 +19,7 @@ def run(load: Coroutine[Any, Any, Result], what: str) -> Result:
 
     Ctrl-C raises InterruptedByOperator.
     """
-    from runbook.load.crew import ClientDiedError
+    from runbook.load.ending import ClientDiedError
     from runbook.load.preflight import PreflightFailed
 
     try:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
 import math
-import os
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from runbook.load.address import has_secret, is_http, without_secret
 from runbook.load.control import AUTOMATIC, Control, parse_control
 from runbook.load.options import MOST_VALUES, TOKENS_A_LINE, Options
-from runbook.load.refusing import BadArgumentsError, api_key, expect
+from runbook.load.refusing import BadArgumentsError, api_key, expect, extra_body, may_write
 from runbook.load.tokens import counter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    import argparse
+    from collections.abc import Mapping
 
 
 # Of OpenAI, vLLM and SGLang.
@@ -41,20 +39,8 @@ class Asked:
     streams: Path | None
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise BadArgumentsError(message)
-
-
-def parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    """The arguments of `repro` read elsewhere than on its command line. Raises BadArgumentsError, one line."""
-    parser = _Parser(prog="repro", add_help=False, allow_abbrev=False)
-    add_arguments(parser)
-    return parser.parse_args(arguments)
-
-
 def asked_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Asked:
-    """What the command line asks for. Raises BadArgumentsError, NoTokenizerError, and ValueError for a control arm."""
+    """What the command line asks for. Raises BadArgumentsError."""
     return Asked(
         options=options_of(args),
         api_key=api_key(args.api_key_env, environ),
@@ -136,7 +122,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def options_of(args: argparse.Namespace) -> Options:
-    """The options as one value. Raises BadArgumentsError, and NoTokenizerError."""
+    """The options as one value. Raises BadArgumentsError."""
     _check(args)
     counter(args.tokenizer)
     named_alike = {field.name for field in dataclasses.fields(Options)} & vars(args).keys()
@@ -163,13 +149,7 @@ def _check(args: argparse.Namespace) -> None:
     )
     expect(not (args.control and args.no_control), "--control and --no-control contradict each other")
     if args.streams is not None:
-        folder = args.streams.absolute().parent
-        writable = (
-            folder.is_dir()
-            and os.access(folder, os.W_OK)
-            and not args.streams.is_dir()
-            and not args.streams.is_fifo()
-        )
+        writable = may_write(args.streams) and not args.streams.is_fifo()
         expect(writable, f"--streams: no file can be written at {args.streams}")
 
 
@@ -217,12 +197,7 @@ def _temperature(text: str) -> float | None:
 
 
 def _extra_body(text: str) -> dict[str, Any]:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadArgumentsError(f"--extra-body is no JSON: {error}") from None
-    if not isinstance(document, dict):
-        raise BadArgumentsError("--extra-body should be a JSON object")
+    document = extra_body(text)
     if masking := sorted(_MASKING & document.keys()):
         raise BadArgumentsError(f"--extra-body: {masking[0]} constrains decoding, and that masks corruption")
     if ours := sorted(_OURS & document.keys()):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.load.address import has_secret, is_http, without_secret
 from runbook.load.outcome import Finding, Outcome, worst
+from runbook.load.refusing import BadArgumentsError
 from runbook.load.statistics import fisher_greater
 from runbook.load.verdict import ALLOWED_SLIPS
 
@@ -48,13 +49,15 @@ class Control:
 
 
 def parse_control(text: str) -> Control:
-    """`concurrency=4` or `url=http://…`; raises ValueError for anything else."""
+    """`concurrency=4` or `url=http://…`; raises BadArgumentsError for anything else."""
     name, _, value = text.partition("=")
     if name == "concurrency" and value.isdigit() and int(value) > 0:
         return Control(concurrency=int(value))
     if name == "url" and is_http(value) and not has_secret(value):
         return Control(url=value)
-    raise ValueError(f"--control should be concurrency=N or url=http://…, found {without_secret(text)!r}")
+    raise BadArgumentsError(
+        f"--control should be concurrency=N or url=http://…, found {without_secret(text)!r}"
+    )
 
 
 def needs_control(result: SessionsResult) -> bool:

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from runbook.load.bench.clienthealth import worst_of
+from runbook.load.ending import ClientDiedError
 from runbook.load.gauge import merged
 from runbook.load.portion import Played, Portion, play_portion
 from runbook.load.progress import Changes, text_of
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runbook.load.part import Part
-    from runbook.load.progress import Say
+    from runbook.load.saying import Say
     from runbook.load.swarm import Swarm
 
     Fields = Mapping[str, Any]
@@ -40,10 +41,6 @@ _START_S = 60.0
 _TOGETHER_S = 0.5
 """For the processes to open their connections; then all send at one moment."""
 _SUMMED = ("ended", "running", "in_flight", "corrupt", "hard", "chunks_per_s", "tokens_per_s")
-
-
-class ClientDiedError(RuntimeError):
-    """A client process ended before its sessions did: a defect, or the machine ran out of memory."""
 
 
 async def play_together(portion: Portion, parts: Sequence[Part], say: Say) -> Played:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from runbook.load.gauge import Gauge
     from runbook.load.options import Options
-    from runbook.load.progress import Say
+    from runbook.load.saying import Say
     from runbook.load.story import Record
 
 STALL_S = 120.0

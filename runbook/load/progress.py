@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from runbook.load.saying import Say
     from runbook.load.swarm import Swarm
 
 EVERY_S = 1.0
 QUIET_S = 30.0
 """Where lines are kept, a line this long after the last one also when only figures changed."""
-
-
-class Say(Protocol):
-    def __call__(self, text: str, /, **fields: Any) -> None: ...
 
 
 class Changes:

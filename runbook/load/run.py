@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from runbook.load.arguments import Asked
     from runbook.load.options import Options
-    from runbook.load.progress import Say
     from runbook.load.results import SessionsResult
+    from runbook.load.saying import Say
     from runbook.load.story import Record
 
 

@@ -6,6 +6,8 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runbook.load.refusing import BadArgumentsError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -15,7 +17,7 @@ CHARACTERS_A_TOKEN = 2.14
 """Of our filler lines, by DeepSeek's tokenizer: 2.1 to 2.2."""
 
 
-class NoTokenizerError(ValueError):
+class NoTokenizerError(BadArgumentsError):
     """The tokenizer cannot be used; one line."""
 
 
@@ -31,14 +33,22 @@ def counter(path: str | None) -> Count:
     """
     if path is None:
         return estimate
-    if not Path(path).is_file():  # a pipe or a device would be read without end
-        raise NoTokenizerError(f"--tokenizer {path}: no such file")
+    content = _content(Path(path))
     try:
         library: Any = importlib.import_module("tokenizers")
     except ImportError as error:
         raise NoTokenizerError(f"--tokenizer needs the package tokenizers: {error}") from error
     try:
-        tokenizer = library.Tokenizer.from_buffer(Path(path).read_bytes())
-    except (OSError, ValueError, TypeError) as error:
+        tokenizer = library.Tokenizer.from_buffer(content)
+    except (ValueError, TypeError) as error:
         raise NoTokenizerError(f"--tokenizer {path}: {error}") from error
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if path.is_file():  # a pipe or a device would be read without end
+            return path.read_bytes()
+    except OSError as error:
+        raise NoTokenizerError(f"--tokenizer {path}: {error.strerror}") from error
+    raise NoTokenizerError(f"--tokenizer {path}: no such file")

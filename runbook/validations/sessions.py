@@ -41,7 +41,7 @@ def _require_known(host: Host, spec: Sessions, given: Sequence[str]) -> None:
     from runbook.load import arguments, refusing
 
     try:
-        arguments.parsed(given)
+        refusing.parsed(given, arguments.add_arguments)
     except refusing.BadArgumentsError as error:
         raise LoadRefusedError(f"{host.source}: validation {spec.name}: {error}") from error
 

@@ -68,6 +68,8 @@ REFUSED = {
     "no host": ("--base-url http://", "--base-url: no http URL"),
     "half an address": ("--base-url http://[x", "--base-url: no http URL"),
     "no such port": ("--base-url http://192.0.2.1:99999", "--base-url: no http URL"),
+    "a tokenizer without a file": ("--tokenizer " + "x" * 300, "File name too long"),
+    "a name too long to write": ("--streams " + "x" * 300, "--streams: no file can be written"),
     "no JSON": ("--extra-body {", "--extra-body is no JSON"),
     "JSON that is no object": ("--extra-body []", "--extra-body should be a JSON object"),
     "constrained decoding": ('--extra-body {"tool_choice":"required"}', "constrains decoding"),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook.load.crew import ClientDiedError, summed
+from runbook.load.crew import summed
+from runbook.load.ending import ClientDiedError
 from runbook.load.gauge import Gauge, merged, peak_overlap
 from runbook.load.outcome import Outcome
 from runbook.load.part import A_PROCESS, Part, parts

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook.events import Progress
-from runbook.load.cli import teller
 from runbook.load.progress import QUIET_S, Changes, snapshot, text_of
+from runbook.load.saying import teller
 from runbook.load.story import Story
 from runbook.plain import Plain
 from tests.faultserver.server import Behaviour, FaultServer

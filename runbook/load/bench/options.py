@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from runbook.load.address import is_http
 from runbook.load.bench.settings import Settings
 from runbook.load.bench.slo import Slo
 from runbook.load.bench.tokenizer import TokenizerFile
 from runbook.load.bench.workload import UNCAPPED, Workload
-from runbook.load.refusing import BadArgumentsError, api_key, expect
-from runbook.load.tokens import NoTokenizerError
+from runbook.load.refusing import BadArgumentsError, api_key, expect, extra_body, may_write, parsed
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping, Sequence
 
 _CONCURRENCY = "1,8,32,64,80"
@@ -67,18 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings_from(words: Sequence[str], environ: Mapping[str, str]) -> Settings:
     """The settings of a command line that is not yet parsed, such as a task's. Raises BadArgumentsError."""
-    parser = _Parser(add_help=False, allow_abbrev=False)
-    add_arguments(parser)
-    return settings_of(parser.parse_args(words), environ)
-
-
-class _Parser(argparse.ArgumentParser):
-    """Raises where argparse would print its usage and leave."""
-
-    def error(self, message: str) -> NoReturn:
-        raise BadArgumentsError(
-            message.removeprefix("argument ").replace("expected one argument", "wants a value")
-        )
+    return settings_of(parsed(words, add_arguments), environ)
 
 
 def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
@@ -93,7 +80,7 @@ def settings_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Setting
             input_tokens=args.random_input_len,
             output_tokens=args.random_output_len,
             request_rate=rate,
-            extra_body=_extra_body(args.extra_body),
+            extra_body=extra_body(args.extra_body),
         ),
         repeats=args.repeats,
         seed=args.seed,
@@ -131,6 +118,10 @@ def _check(args: argparse.Namespace) -> None:
         0 <= args.max_regression < 1,
         f"--max-regression: should be from 0 up to 1, found {args.max_regression}",
     )
+    expect(
+        args.output_file is None or may_write(args.output_file),
+        f"--output-file: no file can be written at {args.output_file}",
+    )
     expect(args.accept is None or bool(args.accept.strip()), "--accept: should say why, found nothing")
     for name, most in _MOST.items():
         value = getattr(args, name)
@@ -153,15 +144,6 @@ def _levels(listed: str | None, cap: int | None, rate: float | None) -> tuple[in
     return levels
 
 
-def _extra_body(text: str) -> dict[str, Any]:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadArgumentsError(f"--extra-body: should be a JSON object, {error}") from None
-    expect(isinstance(document, dict), f"--extra-body: should be a JSON object, found {text[:80]}")
-    return dict(document)
-
-
 def _slo(text: str) -> Slo | None:
     try:
         return Slo.parse(text) if text else None
@@ -173,8 +155,5 @@ def _tokenizer(path: str | None) -> TokenizerFile | None:
     if path is None:
         return None
     found = TokenizerFile(path)
-    try:
-        found("one text, to see that it counts at all")
-    except NoTokenizerError as error:
-        raise BadArgumentsError(str(error)) from None
+    found("one text, to see that it counts at all")
     return found

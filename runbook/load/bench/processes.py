@@ -6,9 +6,11 @@ import contextlib
 import multiprocessing
 import signal
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING
 
 from runbook.load.bench import drive
+from runbook.load.ending import ClientDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +24,8 @@ _START_S = 60.0
 def processes(number: int) -> Iterator[Executor | None]:
     """`number` processes that are all up when the block starts; None for one: then this process sends by itself.
 
-    A block that ends with an exception, such as Ctrl-C, stops them in the middle of their load.
+    A block that ends with an exception, such as Ctrl-C, stops them in the middle of their load. Raises ClientDiedError
+    where one of them ended by itself.
     """
     if number == 1:
         yield None
@@ -34,6 +37,8 @@ def processes(number: int) -> Iterator[Executor | None]:
         list(pool.map(_present, range(number)))
         try:
             yield pool
+        except BrokenProcessPool:
+            raise ClientDiedError("a client process ended before its part of the load did") from None
         except BaseException:
             # The pool would wait for the load to end by itself.
             for child in multiprocessing.active_children():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from runbook.load.bench.assemble import levels
 from runbook.load.bench.fingerprint import fingerprint
@@ -30,14 +30,9 @@ if TYPE_CHECKING:
 
     from runbook.load.bench.settings import Settings
     from runbook.load.bench.slotrun import SlotRun
+    from runbook.load.saying import Say
 
 _OVERTIME = 2.0  # a sweep is stopped at this multiple of its expected time, plus a minute
-
-
-class Say(Protocol):
-    """Hears what goes on: a text for people, numbers for listeners that draw."""
-
-    def __call__(self, text: str, /, **fields: Any) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

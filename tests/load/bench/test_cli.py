@@ -109,6 +109,15 @@ def test_text_shows_a_table_and_the_file_every_request(
     assert min(result.levels[0].goodput) > 0
 
 
+def test_a_full_disk_takes_the_file_and_leaves_the_result(
+    server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = bench(server, *SMALL, "--api-key-env", "KEY", "--jsonl", "--output-file", "/dev/full")
+    out, err = capsys.readouterr()
+    assert events(out)[-1]["result"]["outcome"] == "pass"
+    assert (code, err) == (2, "--output-file /dev/full: No space left on device\n")
+
+
 def test_a_run_is_compared_with_a_saved_one(
     server: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -137,6 +146,7 @@ def test_another_workload_is_refused(server: str, capsys: pytest.CaptureFixture[
         (["--concurrency", "many"], 2, "--concurrency"),
         ([], 2, "HTTP 401"),
         (["--against", "/nonexistent"], 2, "--against"),
+        (["--output-file", "/nonexistent/out"], 2, "--output-file: no file can be written"),
     ],
 )
 def test_one_line_says_what_is_wrong_before_any_load(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runbook.load.bench.processes import processes
+from runbook.load.ending import ClientDiedError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -32,4 +33,17 @@ def test_ctrl_c_stops_the_others_in_the_middle_of_their_load() -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert [type(one.exception()) for one in running] == [BrokenProcessPool] * 2
+    assert multiprocessing.active_children() == []
+
+
+def test_a_process_that_dies_is_no_defect_of_the_others_and_leaves_nobody_behind() -> None:
+    def killed() -> None:
+        with processes(2) as pool:
+            assert pool is not None
+            load = pool.submit(time.sleep, 600)
+            multiprocessing.active_children()[0].kill()
+            load.result()
+
+    with pytest.raises(ClientDiedError):
+        killed()
     assert multiprocessing.active_children() == []
