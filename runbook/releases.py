@@ -127,6 +127,13 @@ def edited_since(seen: Observation, release: Release) -> tuple[str, ...]:
     )
 
 
+def standing(seen: Observation) -> Release | None:
+    """The current release where it is what lies on the disk: it holds every file, and none was edited since."""
+    here = current(seen)
+    whole = here is not None and holds(here, seen.files) and not edited_since(seen, here)
+    return here if whole else None
+
+
 def holds(release: Release, paths: Iterable[str]) -> bool:
     """Whether a release says of every one of these files what it should be."""
     return {record.path for record in release.files}.issuperset(paths)

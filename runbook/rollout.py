@@ -48,7 +48,7 @@ def deploy(work: Work, options: Options) -> Story:
     with telling.told(work, story, audited=not options.dry_run):
         seen, plan = planned(work, story)
         load = _load_allowed(work, options)
-        _expect(work, options, plan, load=load)
+        _expect(work, options, seen, plan, load=load)
         if options.dry_run:
             return story
         before.confirm(work)
@@ -148,7 +148,7 @@ def rollback(work: Work, options: Options) -> Story:
         work.run.show("plan", plan)
         if target.engine:
             _warn(work, story, engine.warnings(target.id, target.engine, engine.look(work)))
-        _expect(work, options, plan)
+        _expect(work, options, seen, plan)
         if options.dry_run:
             return story
         before.confirm(work)
@@ -170,7 +170,7 @@ def restart(work: Work, options: Options) -> Story:
         plan = story.plan = choosing.restart_plan(work.host, seen, options.units)
         story.release = seen.current
         work.run.show("plan", plan)
-        _expect(work, options, plan)
+        _expect(work, options, seen, plan)
         if options.dry_run:
             return story
         before.confirm(work)
@@ -193,10 +193,10 @@ def restart(work: Work, options: Options) -> Story:
 # ------------------------------------------------------------------ the parts of the page
 
 
-def _expect(work: Work, options: Options, plan: Plan, *, load: bool = False) -> None:
+def _expect(work: Work, options: Options, seen: Observation, plan: Plan, *, load: bool = False) -> None:
     """Say how long it will take to whoever is about to be asked."""
     if work.asks or options.dry_run:
-        expecting.tell(work, expecting.of_plan(work.host, plan, load=load))
+        expecting.tell(work, seen, plan, load=load)
 
 
 def _warn(work: Work, story: Story, warnings: Sequence[str]) -> None:

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from runbook.errors import LinkLostError, RunbookError
 from runbook.stages import records
 from runbook.text import one_line
+from runbook.verify import baselines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from runbook.model import Host
+    from runbook.model import Host, Observation
     from runbook.plan import Plan
     from runbook.work import Work
 
 LOOKED_AT = 5  # of a step's durations, the youngest
+_ALIKE = {"bench before": "bench"}  # one load, where it never ran under the first name
 
 
 class Expected(NamedTuple):
@@ -35,25 +37,26 @@ class Expected(NamedTuple):
         return one_line(f"this should take about {_told(self.seconds)}, by the last rollouts here{rest}", 300)
 
 
-def tell(work: Work, steps: Sequence[str]) -> None:
-    """Say how long these steps will take to a person who is asked whether to begin; that it is not known stops nobody."""
-    if not steps:
-        return
+def tell(work: Work, seen: Observation, plan: Plan, *, load: bool) -> None:
+    """Say how long a plan will take to a person who is asked whether to begin; that it is not known stops nobody."""
     try:
-        work.run.note(str(of(steps, records.youngest_first(work))))
+        steps = of_plan(work.host, plan, seen if load else None)
+        if steps:
+            work.run.note(str(of(steps, records.youngest_first(work))))
     except LinkLostError:
         raise
     except RunbookError as error:
         work.run.note(f"how long this takes is not known: {error}")
 
 
-def of_plan(host: Host, plan: Plan, *, load: bool) -> tuple[str, ...]:
-    """The steps in which a plan spends its time, by name. A bench before the change is none of them: it may be there already."""
-    proof = _load(host) if load else ()
+def of_plan(host: Host, plan: Plan, loaded: Observation | None = None) -> tuple[str, ...]:
+    """The steps in which a plan spends its time, by name; `loaded` is the look at a host that will be put under load."""
+    proof = _load(host) if loaded else ()
     if plan.empty and not proof:
         return ()
+    before = ("bench before",) if loaded and baselines.foreseen(host, loaded, plan) else ()
     restarts = (f"restart {item.role}" for item in plan.restarts)
-    return (*restarts, *(f"health {unit.role}" for unit in host.units), "ready", *proof)
+    return (*before, *restarts, *(f"health {unit.role}" for unit in host.units), "ready", *proof)
 
 
 def _load(host: Host) -> tuple[str, ...]:
@@ -66,12 +69,16 @@ def of(steps: Iterable[str], youngest_first: Iterable[Mapping[str, Any]]) -> Exp
     known = [_durations(record) for record in youngest_first]
     seconds, new = 0.0, []
     for name in steps:
-        lasted = [found[name] for found in known if name in found][:LOOKED_AT]
+        lasted = _lasted(name, known) or _lasted(_ALIKE.get(name, ""), known)
         if lasted:
             seconds += statistics.median(lasted)
         else:
             new.append(name)
     return Expected(seconds, tuple(new))
+
+
+def _lasted(name: str, known: Iterable[Mapping[str, float]]) -> list[float]:
+    return [found[name] for found in known if name in found][:LOOKED_AT]
 
 
 def _durations(record: Mapping[str, Any]) -> dict[str, float]:

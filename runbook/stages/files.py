@@ -27,9 +27,9 @@ def secure(work: Work, seen: Observation, engine: Mapping[str, Any] | None = Non
 
     `engine` is what it serves with now (`stages.engine.look`).
     """
-    here = releases.current(seen)
-    if here is not None and releases.holds(here, seen.files) and not releases.edited_since(seen, here):
-        return here
+    here, standing = releases.current(seen), releases.standing(seen)
+    if standing is not None:
+        return standing
     for remark in releases.remarks(seen):
         work.run.note(remark)
     with work.run.step("save what is there") as step:

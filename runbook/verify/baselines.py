@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from runbook import releases
 from runbook.errors import MeasureError, RunbookError
 from runbook.model import Bench
 from runbook.text import figure, no_figure
@@ -16,7 +17,7 @@ from runbook.verify import benching, loading
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runbook.model import BenchCommand, Observation, Release
+    from runbook.model import BenchCommand, Host, Observation, Release
     from runbook.plan import Plan
     from runbook.work import Work
 
@@ -36,10 +37,8 @@ def baseline(
     spec = work.host.bench
     if spec is None:
         return None
-    wanted = _wanted(work, spec)
     states = [parent] if plan.changes else list(lineage(parent, seen.releases))
-    changing = bench.expected(work.host)
-    kept = next((one.bench for one in states if usable(one.bench, spec, wanted, changing)), None)
+    kept = _kept(work.host, states, spec, _wanted(work, spec))
     if kept is not None:
         return kept
     if not serving:
@@ -49,6 +48,31 @@ def baseline(
             "no release before this one has a bench of this workload: the bench compares the server with itself"
         )
     return _measured_before(work, spec, parent)
+
+
+def foreseen(host: Host, seen: Observation, plan: Plan) -> bool:
+    """Whether a deploy of this plan will bench before it changes anything, as far as one look tells.
+
+    The server is not asked what it is: one of another version than the kept bench's is benched although this says no.
+    Raises UsageError for options of a bench that make no sense.
+    """
+    spec = host.bench
+    if spec is None or not all(seen.units[unit.name].running for unit in host.units):
+        return False
+    here, kept = releases.current(seen), releases.standing(seen)
+    states = [kept] if plan.changes and kept else []
+    if here and not plan.changes:
+        states = list(lineage(here, seen.releases))
+    wanted = bench.fingerprint(host, spec) if isinstance(spec, Bench) else {}
+    return _kept(host, states, spec, wanted) is None
+
+
+def _kept(
+    host: Host, states: Sequence[Release], spec: Bench | BenchCommand, wanted: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """The first bench that one of these releases keeps and a new one may be compared with."""
+    changing = bench.expected(host)
+    return next((one.bench for one in states if usable(one.bench, spec, wanted, changing)), None)
 
 
 def lineage(release: Release, known: Sequence[Release]) -> Iterator[Release]:

@@ -1,16 +1,24 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook import rollout
+from runbook import planning, rollout
 from runbook.errors import PreflightError
 from runbook.events import Note
 from runbook.options import Options
 from runbook.stages import expecting
+from tests.benchmade import SPEC, Loads
 from tests.fakehost import FakeHost
 from tests.test_rollout import a_host, deploy, work_on
+from tests.verify.test_benching import a_host as benched
+from tests.verify.test_benching import without_the_fix
+
+if TYPE_CHECKING:
+    from runbook.model import Host
+
+ANOTHER = SPEC._replace(output_tokens=32)
 
 
 def record(outcome: str = "pass", **seconds: Any) -> dict[str, Any]:
@@ -78,6 +86,52 @@ def test_who_is_asked_is_told_how_long_it_will_take_and_who_said_yes_is_not() ->
     fake.lock = None
     assert any(note.startswith("this should take about") for note in notes(fake, asks=False, dry_run=True))
     assert not any("this should take" in note for note in notes(fake, asks=False))
+
+
+def foretold(fake: FakeHost, wanted: Host | None = None) -> tuple[str, ...]:
+    """The steps of a deploy that puts load on the host."""
+    seen = work_on(fake).observe()
+    return expecting.of_plan(wanted or fake.host, planning.deploy(wanted or fake.host, seen), seen)
+
+
+def test_the_bench_of_the_state_before_is_foretold_exactly_where_it_will_run() -> None:
+    fake = benched(Loads())
+    told, ran = [], []
+    for wanted in (fake.host, fake.host, without_the_fix(fake), fake.host._replace(bench=ANOTHER)):
+        told.append("bench before" in foretold(fake, wanted))
+        ran.append("bench before" in [step.name for step in deploy(fake, wanted=wanted).steps])
+    assert told == ran == [True, False, False, True]
+
+
+def test_hand_edits_call_for_a_bench_of_what_they_made() -> None:
+    fake = benched(Loads())
+    deploy(fake)
+    assert "bench before" not in foretold(fake, without_the_fix(fake))
+    path = next(iter(fake.host.scripts))
+    fake.files[path] += b"# by hand\n"
+    assert "bench before" in foretold(fake, without_the_fix(fake))
+
+
+def test_no_bench_is_foretold_of_what_does_not_run() -> None:
+    fake = benched(Loads())
+    seen = work_on(fake).observe()
+    plan = planning.deploy(fake.host, seen)
+    down = {
+        name: state._replace(properties={**state.properties, "ActiveState": "failed"})
+        for name, state in seen.units.items()
+    }
+    assert "bench before" not in expecting.of_plan(fake.host, plan, seen._replace(units=down))
+    assert "bench before" in expecting.of_plan(fake.host, plan, seen)
+
+
+def test_a_bench_before_that_never_ran_here_takes_as_long_as_one_after() -> None:
+    assert expecting.of(("bench before", "bench"), [record(bench=10)]).seconds == 20
+    assert expecting.of(("bench before",), [record(bench=10, bench_before=30)]).seconds == 30
+
+
+def test_options_that_make_no_sense_are_told_and_stop_nobody_here() -> None:
+    fake = benched(Loads(), SPEC._replace(options={"slo": "soon"}))
+    assert any("is not known: bench: --slo" in note for note in notes(fake, asks=True))
 
 
 def test_where_nothing_is_to_be_done_nothing_is_foretold() -> None:
