@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from runbook.errors import LinkLostError, RunbookError
 from runbook.stages import records
 from runbook.text import one_line
-from runbook.verify import baselines
+from runbook.verify import baselines, loading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,8 +60,11 @@ def of_plan(host: Host, plan: Plan, loaded: Observation | None = None) -> tuple[
 
 
 def _load(host: Host) -> tuple[str, ...]:
-    validations = (f"validate {spec.name}" for spec in host.validations)
-    return (*validations, *(["bench"] if host.bench else []))
+    validations = tuple(f"validate {spec.name}" for spec in host.validations)
+    if host.bench is None:
+        return validations
+    short = loading.again(host.validations)
+    return (*validations, "bench", *([f"validate {short.name}"] if short else []))
 
 
 def of(steps: Iterable[str], youngest_first: Iterable[Mapping[str, Any]]) -> Expected:

@@ -34,8 +34,8 @@ def under_load(
         return outcome
     measured.baseline = baseline
     outcome = benching.measure(work, jobs, measured, watch, benching.against(work.host, baseline))
-    again = _again(work.host.validations)
-    return outcome if again is None else worst((outcome, validate(work, jobs, again, measured, watch)))
+    short = again(work.host.validations)
+    return outcome if short is None else worst((outcome, validate(work, jobs, short, measured, watch)))
 
 
 def jobs_of(work: Work) -> Jobs:
@@ -97,7 +97,7 @@ def _not_measured(work: Work, step: Step, check: str, error: MeasureError) -> Ou
     return Outcome.ERROR
 
 
-def _again(specs: tuple[Validation, ...]) -> Sessions | None:
-    """The first validation with one round: short, and at full concurrency."""
+def again(specs: Sequence[Validation]) -> Sessions | None:
+    """What runs after a bench: the first validation with one round, short, and at full concurrency."""
     first = next((spec for spec in specs if isinstance(spec, Sessions)), None)
     return first and first._replace(name=f"{first.name}-again", rounds=1)

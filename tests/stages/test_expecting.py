@@ -103,6 +103,23 @@ def test_the_bench_of_the_state_before_is_foretold_exactly_where_it_will_run() -
     assert told == ran == [True, False, False, True]
 
 
+def test_every_step_of_the_proof_is_foretold() -> None:
+    fake = benched(Loads())
+    steps = foretold(fake)
+    ran = [step.name for step in deploy(fake).steps]
+    short = {
+        "observe",
+        "plan",
+        "lock",
+        "observe again",
+        "preflight",
+        "save what is there",
+        "write",
+        "verdict",
+    }
+    assert list(steps) == [name for name in ran if name not in short]
+
+
 def test_hand_edits_call_for_a_bench_of_what_they_made() -> None:
     fake = benched(Loads())
     deploy(fake)
