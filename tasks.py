@@ -326,12 +326,21 @@ def audit_list(
     """What was done here and on which host, one line a rollout."""
 
 
-@host_task("audit.show", room="auditing", positional=["id"], help={"host": "a host's records only (repeat)"})
+@host_task(
+    "audit.show",
+    room="auditing",
+    positional=["id"],
+    help={
+        "host": "a host's records only (repeat)",
+        "verbose": "every call of the helper, and every program it ran on the host (-v for short)",
+    },
+)
 def audit_show(
     c: Context,
     id: str = "",
     host: Names = None,
     fetch: bool = False,
+    verbose: bool = False,
     json: bool = False,
     accept_new: bool = False,
 ) -> None:

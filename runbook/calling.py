@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runbook import programs
 from runbook.errors import RunbookError
 from runbook.events import Called
 from runbook.ssh.row import ROW
-from runbook.ssh.wire import is_answer
+from runbook.ssh.wire import is_answer, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from runbook.events import Event
-    from runbook.ssh import Mode, Wire
+    from runbook.ssh import Mode
     from runbook.ssh.row import Asked
+    from runbook.ssh.wire import AnsweringWire
 
 # Arguments that say what a call is about; the others are contents, or may hold what nobody should read.
 _ABOUT = ("unit", "units", "id", "job", "ports", "step", "lines", "since", "grep", "after")
@@ -27,7 +28,7 @@ _ABOUT = ("unit", "units", "id", "job", "ports", "step", "lines", "since", "grep
 class TellingWire:
     """`wire`, with a `Called` told after each call, those of a row one by one; `clock` returns seconds."""
 
-    wire: Wire
+    wire: AnsweringWire
     tell: Callable[[Event], None]
     clock: Callable[[], float] = time.monotonic
 
@@ -37,15 +38,19 @@ class TellingWire:
 
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
         started, about = self.clock(), about_of(args) if name != ROW else _names(args)
+        answer: Mapping[str, Any] = {}
         try:
-            value = self.wire.call(name, deadline_s=deadline_s, **args)
+            answer = self.wire.answer(name, deadline_s=deadline_s, **args)
+            found = value(answer, name)
         except RunbookError as error:
-            self.tell(Called(name, about, self.clock() - started, str(error) or type(error).__name__, args))
+            took_s, ran = self.clock() - started, programs.of_answer(answer)
+            self.tell(Called(name, about, took_s, str(error) or type(error).__name__, args, programs=ran))
             raise
-        whole = Called(name, about, self.clock() - started, None, args, value)
+        took_s, ran = self.clock() - started, programs.of_answer(answer)
+        whole = Called(name, about, took_s, None, args, found, programs=ran)
         for called in _each(whole) if name == ROW else (whole,):
             self.tell(called)
-        return value
+        return found
 
     def ask_ahead(self, *row: Asked) -> None:
         self.wire.ask_ahead(*row)
@@ -55,7 +60,7 @@ def _each(row: Called) -> Sequence[Called]:
     """The calls of a row as if they had been made one by one: nothing that was done may hide in it."""
     answers = [answer for answer in row.value if is_answer(answer)] if isinstance(row.value, list) else []
     made = list(zip(row.args["calls"], answers, strict=False))
-    lasted = [_seconds(answer.get("took_s")) for _, answer in made]
+    lasted = [programs.seconds(answer.get("took_s")) for _, answer in made]
     return [
         Called(
             one["call"],
@@ -65,13 +70,10 @@ def _each(row: Called) -> Sequence[Called]:
             one["args"],
             answer.get("ok"),
             ago_s=sum(lasted[place + 1 :]),
+            programs=programs.of_answer(answer),
         )
         for place, (one, answer) in enumerate(made)
     ]
-
-
-def _seconds(found: Any) -> float:
-    return found if isinstance(found, float) and 0 <= found < math.inf else 0.0
 
 
 def _names(args: Mapping[str, Any]) -> str:

@@ -89,7 +89,9 @@ class Live:
 
     def _called(self, event: Called) -> None:
         if self._verbose:
-            self._say(lines.called(event), "dim" if event.error is None else "yellow")
+            call, *programs = lines.called(event)
+            self._say(call, "dim" if event.error is None else "yellow")
+            self._print(programs, "dim")
 
     def _say(self, text: str, style: str) -> None:
         """Prose, folded between words to the terminal's width."""

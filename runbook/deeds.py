@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from runbook.onhost.masking import mask_text
+from runbook.programs import Program, Programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ class Called:
     """One call of the helper that ended: what it was about, how long it took, and its error, if it had one.
 
     `args` and `value` are what went over the wire, None where an error came back: not for showing. `ago_s` is how long
-    before it is told it ended: calls may come back together.
+    before it is told it ended: calls may come back together. `programs` are those that it ran on the host.
     """
 
     call: str
@@ -30,6 +31,7 @@ class Called:
     args: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     value: Any = field(default=None, compare=False, repr=False)
     ago_s: float = field(default=0.0, compare=False, repr=False)
+    programs: tuple[Program, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass
@@ -42,6 +44,7 @@ class Deeds:
     clock: Callable[[], float]
     calls: list[dict[str, Any]] = field(default_factory=list)
     left_out: int = 0
+    programs: Programs = field(default_factory=Programs)
     files: list[dict[str, Any]] = field(default_factory=list)
     restarts: list[dict[str, Any]] = field(default_factory=list)
     verdict: str | None = None
@@ -52,7 +55,9 @@ class Deeds:
 
     def add(self, called: Called) -> None:
         """Take in one call that ended."""
-        self._log(_entry(called, self.clock() - self.began - called.ago_s))
+        at_s = self.clock() - self.began - called.ago_s - called.duration_s
+        self._log(_entry(called, at_s))
+        self.programs.add(called.call, called.programs, at_s)
         if called.error is not None:
             return
         match called.call:
@@ -94,12 +99,12 @@ class Deeds:
         return next((restart for restart in reversed(self.restarts) if restart["unit"] == unit), None)
 
 
-def _entry(called: Called, ended_s: float) -> dict[str, Any]:
+def _entry(called: Called, at_s: float) -> dict[str, Any]:
     exit_code = called.value.get("exit") if isinstance(called.value, dict) else None
     return {
         "call": called.call,
         "about": mask_text(_about(called))[:_ABOUT_LIMIT],
-        "at_s": round(ended_s - called.duration_s, 3),
+        "at_s": round(at_s, 3),
         "duration_s": round(called.duration_s, 3),
         "error": called.error,
         "exit": exit_code,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runbook import benchlines, screens
-from runbook.text import clean, one_line
+from runbook.text import clean, one_line, short_words
 from runbook.verdict import Outcome, is_warning
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from runbook.events import Called, StepEnded
     from runbook.places.told import Told
     from runbook.plan import Plan
+    from runbook.programs import Program
     from runbook.verdict import Finding
 
 
@@ -40,10 +41,17 @@ def found(finding: Finding, marks: Mapping[Outcome, str]) -> list[str]:
     return [f"{mark} {finding.check}: {one_line(finding.message, 800)}", *tail]
 
 
-def called(event: Called) -> str:
-    """A call of the helper: what it was about, how long it took, and its error."""
+def called(event: Called) -> list[str]:
+    """A call of the helper: what it was about, how long it took, and its error; then the programs that it ran."""
     error = f"  {one_line(event.error)}" if event.error else ""
-    return one_line(f"> {event.call} {event.about}", 160) + f"  {1000 * event.duration_s:.0f} ms{error}"
+    call = one_line(f"> {event.call} {event.about}", 160) + f"  {1000 * event.duration_s:.0f} ms{error}"
+    return [call, *map(_ran, event.programs)]
+
+
+def _ran(program: Program) -> str:
+    """Its command, how it ended, and how long that took."""
+    ended = one_line(program.error) if program.error else f"exit {program.exit}"
+    return "  $ " + one_line(short_words(program.command), 160) + f"  {ended}, {1000 * program.took_s:.0f} ms"
 
 
 def of(kind: str, value: Any, *, width: int | None = None) -> list[str]:

@@ -54,7 +54,7 @@ class Plain:
             case Showed():
                 return lines.of(event.kind, event.value)
             case Called():
-                return [lines.called(event)] if self._verbose else []
+                return lines.called(event) if self._verbose else []
             case Ended():
                 return []  # the view sums it up
 

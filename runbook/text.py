@@ -33,6 +33,11 @@ def one_line(text: str, limit: int = 400) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def short_words(text: str, limit: int = 60) -> str:
+    """A command with each of its words cut to `limit` characters: what comes behind a long one may be what matters."""
+    return " ".join(word if len(word) <= limit else f"{word[: limit - 1]}…" for word in text.split(" "))
+
+
 def counted(number: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,8 +1,8 @@
 """A host in memory: files, units whose processes keep the environment they were started with, releases, audit, jobs.
 
 It answers the calls a rollout makes with the shapes of docs/architecture.md, and can be told to misbehave: `crash`,
-`unhealthy`, `corrupt`. `chat` answers instead of the endpoint, `pages` are what else it serves. Time
-passes only when somebody sleeps.
+`unhealthy`, `corrupt`. `chat` answers instead of the endpoint, `pages` are what else it serves, `ran` the programs that
+calls say they ran. Time passes only when somebody sleeps.
 """
 
 from __future__ import annotations
@@ -105,6 +105,7 @@ class FakeHost:
     )
     engine: dict[str, dict[str, Any]] = field(default_factory=dict)
     xids: list[str] = field(default_factory=list)
+    ran: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     python: str = "3.11.2"
     log: str = "Main process exited, code=exited, status=1/FAILURE"
 
@@ -146,12 +147,15 @@ class FakeHost:
             self.ahead = ()
         return json.loads(json.dumps(getattr(self, f"_{name}")(**args)))
 
+    def answer(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> dict[str, Any]:
+        return {"ok": self.call(name, deadline_s=deadline_s, **args), "ran": self.ran.get(name, [])}
+
     def ask_ahead(self, *row: Asked) -> None:
         """Kept to tell whether it was asked for: what another call comes before was asked for nothing."""
         self.ahead = row
 
     def _several(self, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{"ok": self.call(one["call"], **one["args"]), "took_s": 0.0} for one in calls]
+        return [{**self.answer(one["call"], **one["args"]), "took_s": 0.0} for one in calls]
 
     def _observe(self, files: list[str], units: list[str], **_: Any) -> dict[str, Any]:
         return {

@@ -13,6 +13,7 @@ from runbook import charset
 from runbook.events import Called, Found, Note, Progress, Showed, StepEnded, StepStarted
 from runbook.model import Change, Restart
 from runbook.plan import Plan
+from runbook.programs import Program
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -32,7 +33,13 @@ EVENTS: tuple[Event, ...] = (
     Found(Finding("health", Outcome.PASS, "passed quietly")),
     Found(Finding("ledger.expired", Outcome.PASS, "warning: old", {"severity": "warn"})),
     Showed("plan", PLAN),
-    Called("journal", "unit=decode.service", 0.021, HOSTILE),
+    Called(
+        "journal",
+        "unit=decode.service",
+        0.021,
+        HOSTILE,
+        programs=(Program(f"journalctl {HOSTILE}", 0, 0.019),),
+    ),
 )
 # What an escape sequence begins with, and the override that turns a line around.
 POWERS = re.compile(r"[\x07\x1b\x9b\u202e]")

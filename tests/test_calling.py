@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from runbook.calling import TellingWire, about_of
-from runbook.errors import LinkLostError, LockedError
+from runbook.errors import LinkLostError, LockedError, PreflightError
 from runbook.events import Called, Event
+from runbook.programs import Program
 from tests.fakehost import FakeHost
 
 
@@ -38,13 +39,13 @@ def test_an_error_is_told_and_goes_on() -> None:
 class Rows:
     """A host whose answer to any row of calls is this."""
 
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
+    def __init__(self, row: Any) -> None:
+        self.row = row
 
-    def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
-        if isinstance(self.answer, LinkLostError):
-            raise self.answer
-        return self.answer
+    def answer(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> dict[str, Any]:
+        if isinstance(self.row, LinkLostError):
+            raise self.row
+        return {"ok": self.row}
 
 
 def told_of(answer: Any) -> list[Called]:
@@ -67,6 +68,32 @@ def test_the_calls_of_a_row_are_told_one_by_one_each_with_its_own_time() -> None
         0,
         "no release 1",
     )
+
+
+RAN = [{"argv": ["systemctl", "show"], "exit": 0, "took_s": 0.25, "error": None}]
+
+
+class Running(Rows):
+    """A host that ran a program for any call, and then refused it where it is told to."""
+
+    def answer(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> dict[str, Any]:
+        return {"error": self.row, "ran": RAN} if "kind" in self.row else {"ok": self.row, "ran": RAN}
+
+
+@pytest.mark.parametrize("row", [{"a": 1}, {"kind": "failed", "message": "no"}])
+def test_a_call_is_told_with_the_programs_it_ran_whatever_came_of_them(row: dict[str, Any]) -> None:
+    told: list[Any] = []
+    wire = TellingWire(Running(row), told.append)  # type: ignore[arg-type]
+    with contextlib.suppress(PreflightError):
+        assert wire.call("units") == row
+    (called,) = told
+    assert called.programs == (Program("systemctl show", 0, 0.25),)
+    assert called.error == row.get("message")
+
+
+def test_the_calls_of_a_row_are_told_each_with_its_own_programs() -> None:
+    first, second = told_of([{"ok": {}, "took_s": 0.5, "ran": RAN}, {"ok": {}, "took_s": 0.5}])
+    assert (first.programs, second.programs) == ((Program("systemctl show", 0, 0.25),), ())
 
 
 def test_a_row_that_was_lost_is_told_by_the_names_of_its_calls() -> None:

@@ -47,6 +47,7 @@ def test_what_passes_is_unsaid_a_warning_is_not_and_calls_are_told_with_verbose_
     assert "! ledger.expired: warning: old" in text
     assert "> journal" not in text
     assert "> journal unit=decode.service  21 ms" in shown(120, verbose=True)
+    assert "  $ journalctl " in shown(120, verbose=True)
 
 
 def test_the_journal_stands_below_the_finding_it_belongs_to() -> None:

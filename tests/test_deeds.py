@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from runbook import deeds
 from runbook.calling import TellingWire
 from runbook.deeds import Called, Deeds
 from runbook.events import Run
+from runbook.programs import Program
 from tests.fakehost import FakeHost
 
 DECODE = "decode.service"
@@ -60,6 +62,13 @@ def test_equal_neighbours_are_one_entry_with_their_time_together() -> None:
         (1, 0.25, 1),
     ]
     assert found.calls[0]["at_s"] == -0.25
+
+
+def test_the_programs_of_calls_are_kept_with_the_moment_of_their_call() -> None:
+    show = Program("systemctl show -- decode.service", 0, 0.2)
+    found = of(*(replace(units(101), programs=(show,)),) * 3)
+    (row,) = found.programs.rows
+    assert (row["call"], row["times"], row["duration_s"], row["at_s"]) == ("units", 3, 0.6, -0.25)
 
 
 def test_a_call_that_failed_did_nothing_but_is_told() -> None:

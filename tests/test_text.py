@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from runbook.text import clean, one_line
+from runbook.text import clean, one_line, short_words
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,8 @@ def test_text_keeps_its_letters_and_loses_its_powers(text: str, want: str) -> No
 def test_one_line_is_one_line_and_bounded() -> None:
     assert one_line("a\n b\t c") == "a b c"
     assert one_line("x" * 500, 10) == "xxxxxxxxx…"
+
+
+def test_of_a_command_long_words_are_cut_and_all_are_there() -> None:
+    assert short_words("show --property=A,B,C,D -- a.service", 12) == "show --property=… -- a.service"
+    assert short_words("") == ""

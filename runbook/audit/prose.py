@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runbook.audit import ran
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -13,12 +15,13 @@ _SHORT_HASH = 12
 _BELOW = "            "  # where the texts of the head begin
 
 
-def lines(record: Record) -> list[str]:
+def lines(record: Record, *, every_call: bool = False) -> list[str]:
     """All of it that a person reads; `--json` has the rest. Texts are as they were recorded: clean them before showing.
 
     A text of several lines goes on indented, so that no text passes for a line of ours.
     """
-    parts = (_head, _near_end, _machine, _done, _steps, _findings, _measured, _place)
+    on_host = ran.lines if every_call else ran.summary
+    parts = (_head, _near_end, _machine, _done, _steps, _findings, _measured, on_host, _place)
     return [line for part in parts for said in part(record) for line in _indented(said)]
 
 

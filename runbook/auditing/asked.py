@@ -71,7 +71,8 @@ def asked(action: str, *, directory: Path | None = None, **given: Any) -> Asked:
         hosts=hosts,
         json=given.get("json", False),
         accept_new=given.get("accept_new", False),
-        verbose=action == "audit.verify",  # what holds is the answer there, and wants to be seen
+        # Of audit.verify what holds is the answer, and wants to be seen.
+        verbose=action == "audit.verify" or given.get("verbose", False),
         directory=directory or Path.cwd(),
     )
     if given.get("fetch") and not hosts:

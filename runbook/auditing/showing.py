@@ -23,6 +23,6 @@ def run(asked: Asked) -> int:
     view = app.view_of(asked.request)
     for line in damaged(asked, [record]):
         view.say(line)
-    for line in prose.lines(record):
+    for line in prose.lines(record, every_call=asked.request.verbose):
         view.say(line)
     return 0

@@ -9,15 +9,16 @@ import subprocess
 import time
 
 from runbook.onhost.calls import Refusal
+from runbook.onhost.ran import ABSENT, LET_GO, Program, note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import IO, Any
 
 LIMIT_BYTES = 4 * 1024 * 1024
 _LAST_LINES = 10
-_LET_GO_S = 2.0
+_LET_GO_S = 0.5
 
 
 def run(argv: Sequence[str], *, timeout_s: float = 30.0, expect: Sequence[int] = (0,)) -> str:
@@ -28,11 +29,19 @@ def run(argv: Sequence[str], *, timeout_s: float = 30.0, expect: Sequence[int] =
     return Running(argv).text(timeout_s=timeout_s, expect=expect)
 
 
+def run_together(argvs: Iterable[Sequence[str]], *, timeout_s: float) -> list[str]:
+    """Standard output of programs that run side by side, all within `timeout_s`; the refusal of the first that fails."""
+    with contextlib.ExitStack() as stack:
+        programs = [stack.enter_context(Running(argv)) for argv in argvs]
+        return [program.text(timeout_s=timeout_s) for program in programs]
+
+
 class Running:
-    """A program on its way: what else there is to ask can be asked meanwhile."""
+    """A program on its way: what else there is to ask can be asked meanwhile. Every program of ours is one, and is noted."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._argv = list(argv)
+        self._noted = note(Program(self._argv))
         pipe, env = subprocess.PIPE, _environment()
         try:
             self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
@@ -40,20 +49,36 @@ class Running:
             )
         except FileNotFoundError:
             self._process = None
+            self._noted.ended(None, ABSENT)
 
     def text(self, *, timeout_s: float = 30.0, expect: Sequence[int] = (0,)) -> str:
-        """Its standard output once it has ended, at most `timeout_s` from now; refusals as of `run`."""
+        """Its standard output once it has ended, at most `timeout_s` after its start; refusals as of `run`.
+
+        So what was started together is waited for together, under one deadline.
+        """
         if self._process is None:
             raise Refusal("missing", f"no program {self._argv[0]} on this host", {"command": self._argv})
         process = self._process
         try:
-            out, err = _ends(process, time.monotonic() + timeout_s)
+            out, err = _ends(process, self._noted.began + timeout_s)
         except subprocess.TimeoutExpired:
+            why = f"no answer within {timeout_s:.0f} s"
+            self._noted.ended(None, why)
             _let_go(process)
-            raise _failed(self._argv, None, f"no answer within {timeout_s:.0f} s") from None
+            raise _failed(self._argv, None, why) from None
+        self._noted.ended(process.returncode)
         if process.returncode not in expect:
             raise _failed(self._argv, process.returncode, _text(err or out))
         return _text(out)
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it where nobody wants to hear it any more."""
+        if self._process is not None and self._noted.is_open:
+            _let_go(self._process)
+            self._noted.ended(self._process.returncode, LET_GO)
 
 
 def _ends(process: subprocess.Popen[bytes], until: float) -> tuple[bytes, bytes]:

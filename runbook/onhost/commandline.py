@@ -30,10 +30,11 @@ def parse(content: bytes) -> list[str]:
     words = content[:-1].split(b"\0")
     if sum(map(bool, words)) < 2:
         return []
-    return list(_masked([word.decode("utf-8", "surrogateescape") for word in words]))
+    return list(masked([word.decode("utf-8", "surrogateescape") for word in words]))
 
 
-def _masked(words: Sequence[str]) -> Iterator[str]:
+def masked(words: Sequence[str]) -> Iterator[str]:
+    """A command's words with the values of its secret options and variables, and of logins in its URLs, masked."""
     before = ""
     for word in words:
         name, equals, _ = word.partition("=")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from importlib import import_module
 
+from runbook.onhost import ran
 from runbook.onhost.calls import Call, Refusal, permit
 
 TYPE_CHECKING = False
@@ -87,12 +88,18 @@ def is_request(document: Any) -> bool:
 
 
 def answer(request: Mapping[str, Any], session: Session) -> dict[str, Any]:
-    """The answer to a request. What is no Refusal is a defect and raised; `defect` words it."""
+    """The answer to a request, with the programs it `ran`. What is no Refusal is a defect and raised; `defect` words it."""
+    with ran.noted() as programs:
+        said = _said(request, session)
+    told = {"ran": [program.row() for program in programs]} if programs else {}
+    return {"id": request["id"], **said, **told}
+
+
+def _said(request: Mapping[str, Any], session: Session) -> dict[str, Any]:
     try:
-        return {"id": request["id"], "ok": dispatch(request["call"], request.get("args") or {}, session)}
+        return {"ok": dispatch(request["call"], request.get("args") or {}, session)}
     except Refusal as refusal:
-        problem = {"kind": refusal.kind, "message": refusal.message, "data": refusal.data}
-        return {"id": request["id"], "error": problem}
+        return {"error": {"kind": refusal.kind, "message": refusal.message, "data": refusal.data}}
 
 
 def defect(request: Mapping[str, Any], error: BaseException) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 
+from runbook.onhost import ran
 from runbook.onhost.calls import Refusal, running
 
 TYPE_CHECKING = False
@@ -39,6 +40,7 @@ class Job:
         self._characters = 0  # of those lines
         self._stderr = ""
         self._exit: int | None = None
+        self._program, self._is_noted = ran.Program(list(argv)), False
         self._process = subprocess.Popen(
             list(argv),
             env={**os.environ, **env},
@@ -89,7 +91,14 @@ class Job:
         self._signal(signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_DRAIN_S)
-        return self._process.poll()
+        self._ended(code := self._process.poll())
+        return code
+
+    def note(self) -> None:
+        """Have the job told as a program that ran, once: with the first answer that tells its exit."""
+        if not self._is_noted:
+            self._is_noted = True
+            ran.note(self._program)
 
     def _signal(self, number: int) -> None:
         # The group may outlive its leader: what the job left behind in it is signalled too.
@@ -127,12 +136,19 @@ class Job:
 
     def _wait(self) -> None:
         code = self._process.wait()
+        self._ended(code)
         deadline = time.monotonic() + _DRAIN_S
         for reader in self._readers:
             reader.join(max(0.0, deadline - time.monotonic()))
         with self._changed:
             self._exit = code
             self._changed.notify_all()
+
+    def _ended(self, code: int | None) -> None:
+        """Whoever sees the end first tells it."""
+        with self._changed:
+            if code is not None and self._program.is_open:
+                self._program.ended(code)
 
     def _feed(self, text: str) -> None:
         stream = self._process.stdin
@@ -193,9 +209,16 @@ def job_start(
 
 @running
 def job_poll(session: Session, job: str, wait_s: float = 0.0) -> dict[str, Any]:
-    return session.jobs.get(job).poll(wait_s)
+    found = session.jobs.get(job)
+    told = found.poll(wait_s)
+    if told["exit"] is not None:
+        found.note()
+    return told
 
 
 @running
 def job_stop(session: Session, job: str, grace_s: float = 5.0) -> dict[str, Any]:
-    return {"exit": session.jobs.get(job).stop(grace_s)}
+    found = session.jobs.get(job)
+    told = {"exit": found.stop(grace_s)}
+    found.note()
+    return told

@@ -34,18 +34,26 @@ def observe(
 ) -> dict[str, Any]:
     looks = {path: _file(path) for path in files}
     leaves = environ.Selection(frozenset(names), _assigned(looks.values()), tuple(patterns))
-    asked = feeds.ask_manager(session.scope) if units else None
-    shown = systemd.show(units, session.scope)
+    shown, manager = _asked(session.scope, units, leaves)
     return {
         "facts": facts(session.proc),
         "now": time.time(),
         "files": looks,
         "feeds": feeds.of_units(shown, looks),
-        "manager": feeds.manager(asked, leaves) if asked else {"environ": {}, "error": None},
+        "manager": manager,
         "units": _units(session.proc, state, shown, leaves),
         "disk": disk([state, *(look["real_path"] for look in looks.values())]),
         "state": releases.summary(state),
     }
+
+
+def _asked(scope: str, units: list[str], leaves: environ.Selection) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What systemd says of the units, and of its manager's environment meanwhile."""
+    if not units:
+        return {}, {"environ": {}, "error": None}
+    with feeds.ask_manager(scope) as manager:
+        shown = systemd.show(units, scope)
+        return shown, feeds.manager(manager, leaves)
 
 
 def _file(path: str) -> dict[str, Any]:

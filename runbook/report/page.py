@@ -45,6 +45,7 @@ def context(record: Mapping[str, Any], chain: str | None) -> dict[str, Any]:
         "probes": tables.probes(record),
         "environment": sections.environment(record),
         "calls": tables.calls(record),
+        "programs": tables.programs(record),
         "chain": sections.chain(record, chain),
         **drawings(record),
     }

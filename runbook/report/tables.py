@@ -129,6 +129,18 @@ def calls(record: Mapping[str, Any]) -> list[Row]:
     return [_call(row) for row in rows(record, "calls")]
 
 
+def programs(record: Mapping[str, Any]) -> list[Row]:
+    """Program, the call that ran it, how often, when first, how long in all and at most, and its exit or why there is none."""
+    return [_program(row) for row in rows(record, "programs")]
+
+
+def _program(row: Mapping[str, Any]) -> Row:
+    spent = (figures.seconds(row.get(key)) for key in ("at_s", "duration_s", "longest_s"))
+    ended = text(row.get("error")) or text(row.get("exit"))
+    times = text(row.get("times")) or "1"
+    return Row((text(row.get("command")), text(row.get("call")), times, *spent, ended))
+
+
 def _call(row: Mapping[str, Any]) -> Row:
     ended = text(row.get("error")) or text(row.get("exit"))
     times = text(row.get("times")) or "1"

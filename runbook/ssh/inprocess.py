@@ -10,6 +10,7 @@ from runbook.onhost.session import Session
 from runbook.ssh import wire
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     from runbook.ssh.row import Asked
@@ -26,9 +27,12 @@ class InProcessWire:
         self._session = Session(mode, proc=proc, scope=scope)
 
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
+        return wire.value(self.answer(name, **args), name)
+
+    def answer(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Mapping[str, Any]:
         request = json.loads(json.dumps({"id": 1, "call": name, "args": args}))
-        answer = json.loads(json.dumps(dispatch.answer(request, self._session)))
-        return wire.value(answer, name)
+        found: Mapping[str, Any] = json.loads(json.dumps(dispatch.answer(request, self._session)))
+        return found
 
     def ask_ahead(self, *row: Asked) -> None:
         """Nothing is gained by it here."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from runbook.errors import LinkLostError
+from runbook.ssh.wire import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from runbook.ssh.remote import RemoteWire
@@ -25,14 +26,18 @@ class ReadingWire:
 
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
         """As `RemoteWire.call`; raises LinkLostError when the link is lost a second time."""
+        return value(self.answer(name, deadline_s=deadline_s, **args), name)
+
+    def answer(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Mapping[str, Any]:
+        """As `RemoteWire.answer`; raises LinkLostError when the link is lost a second time."""
         try:
-            return self._wire.call(name, deadline_s=deadline_s, **args)
+            return self._wire.answer(name, deadline_s=deadline_s, **args)
         except LinkLostError:
             if self._renew is None:
                 raise
         renew, self._renew = self._renew, None
         self._wire = renew()
-        return self._wire.call(name, deadline_s=deadline_s, **args)
+        return self._wire.answer(name, deadline_s=deadline_s, **args)
 
     def ask_ahead(self, *row: Asked) -> None:
         self._wire.ask_ahead(*row)

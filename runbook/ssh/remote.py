@@ -16,7 +16,7 @@ from runbook.ssh.broken import BROKEN, close
 from runbook.ssh.row import Asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from runbook.ssh.start import Started
@@ -67,9 +67,14 @@ class RemoteWire:
 
     def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
         """The value of a call on the host; raises `runbook.errors`, LinkLostError after `deadline_s` seconds."""
+        return wire.value(self.answer(name, deadline_s=deadline_s, **args), name)
+
+    def answer(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Mapping[str, Any]:
+        """The whole answer of a call, an error's too; raises LinkLostError after `deadline_s` seconds."""
         asked = Asked(name, args)
         number = self._asked_ahead(asked) or self._ask(asked)
-        return wire.value(self._await(number, name, deadline_s), name)
+        found: Mapping[str, Any] = self._await(number, name, deadline_s)
+        return found
 
     def ask_ahead(self, *row: Asked) -> None:
         """Ask what the first calls will ask, in their order, so that the host is at it while we get ready to hear.

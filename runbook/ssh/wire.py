@@ -29,7 +29,13 @@ class Wire(Protocol):
     def ask_ahead(self, *row: Asked) -> None: ...
 
 
-class OpenWire(Wire, Protocol):
+class AnsweringWire(Wire, Protocol):
+    """A wire that also gives a call's whole answer: `ok` or `error`, and what it `ran` on the host."""
+
+    def answer(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Mapping[str, Any]: ...
+
+
+class OpenWire(AnsweringWire, Protocol):
     """A wire somebody must close; closing it returns when the helper is gone."""
 
     def close(self) -> None: ...

@@ -47,6 +47,8 @@ def record(work: Work, story: Story, started: datetime.datetime) -> dict[str, An
         probes=[probe.to_json() for probe in work.run.probes],
         calls=deeds.calls,
         calls_left_out=deeds.left_out,
+        programs=deeds.programs.rows,
+        programs_left_out=deeds.programs.left_out,
         verdict=deeds.verdict,
     )
     return without_secrets(work, whole)

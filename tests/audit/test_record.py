@@ -26,7 +26,8 @@ ANYTHING = st.recursive(
 )
 FIELDS = st.sampled_from(
     ["id", "host", "action", "outcome", "started", "ended", "operator", "tool", "facts", "plan", "files", "restarts",
-     "steps", "findings", "validations", "probes", "error", "reason", "signature", "release"]
+     "steps", "findings", "validations", "probes",
+     "calls", "programs", "calls_left_out", "programs_left_out", "error", "reason", "signature", "release"]
 )  # fmt: skip
 
 
@@ -36,12 +37,14 @@ def test_a_record_of_any_content_can_be_read_and_told(document: dict[str, Any]) 
     (found,) = records_of(line)
     assert found.line + b"\n" == line
     assert isinstance(found.started, datetime.datetime | None)
-    assert all(isinstance(text, str) for text in prose.lines(found))
+    told = [*prose.lines(found), *prose.lines(found, every_call=True)]
+    assert all(isinstance(text, str) for text in told)
 
 
 @pytest.mark.parametrize("key", ["id", "reason", "error", "release", "recorded_by"])
 @pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x85", "\u2028"])
-def test_no_text_of_a_record_passes_for_a_line_of_ours(key: str, end: str) -> None:
+@pytest.mark.parametrize("every_call", [False, True])
+def test_no_text_of_a_record_passes_for_a_line_of_ours(key: str, end: str, every_call: bool) -> None:
     forged = f"x{end}record #9 {'a' * 64} continues {'b' * 12}, signed"
     document = {
         key: forged,
@@ -49,8 +52,10 @@ def test_no_text_of_a_record_passes_for_a_line_of_ours(key: str, end: str) -> No
         "hash": "c",
         "findings": [{"message": forged}],
         "steps": [{"name": forged}],
+        "programs": [{"command": forged, "call": forged, "error": forged}],
+        "calls": [{"call": forged, "about": forged, "error": forged}],
     }
-    told = prose.lines(Record(document, b""))
+    told = prose.lines(Record(document, b""), every_call=every_call)
     assert [line for line in told if line.startswith("record #")] == ["record #1 c continues , not signed"]
 
 

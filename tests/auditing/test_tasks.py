@@ -128,6 +128,25 @@ def test_a_record_is_shown_by_the_beginning_of_its_id(
     assert "record #1" in out
 
 
+def test_a_record_is_shown_with_every_program_only_where_that_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = {
+        "call": "daemon_reload",
+        "command": "systemctl daemon-reload",
+        "exit": 4,
+        "times": 1,
+        "at_s": 2.0,
+        "duration_s": 0.1,
+    }
+    chain = chain_of([{**FAILED, "programs": [program]}])
+    mirror(ChainWire(chain), host(name="gpu2"), directory(tmp_path), utc_now())  # type: ignore[arg-type]
+    assert run(tmp_path, "audit.show") == 0
+    assert "ran 1 program on the host, 1 not with exit 0" in capsys.readouterr().out
+    assert run(tmp_path, "audit.show", verbose=True) == 0
+    assert "       2.0 s  systemctl daemon-reload  exit 4, 0.1 s\n" in capsys.readouterr().out
+
+
 def test_a_record_as_json_is_the_record_itself(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(project, "audit.show", id="20261130T035", json=True)
     found = document(capsys)

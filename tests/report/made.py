@@ -59,6 +59,10 @@ def record(word: str = "x", **fields: Any) -> dict[str, Any]:
         },
         "findings": [finding], "probes": [{"check": word, "outcome": "pass", "message": word}],
         "calls": [{"call": word, "about": word, "times": 2, "at_s": 0.1, "duration_s": 0.002, "error": word}],
+        "programs": [
+            {"call": word, "command": word, "exit": 0, "error": word, "times": 2, "at_s": 0.1, "last_at_s": 0.2,
+             "duration_s": 0.02, "longest_s": 0.01},
+        ],
         "facts": {"hostname": word, "gpus": [{"name": word}], "servers": {word: {"version": word, "arguments": {word: word}}}},
     }  # fmt: skip
     return whole | fields

@@ -155,7 +155,7 @@ def test_a_record_that_somebody_touched_anywhere_still_has_a_page_and_a_summary(
 
 @pytest.mark.parametrize("value", [None, "text", [None], {"a": 1}, float("nan"), 10**400])
 @pytest.mark.parametrize(
-    "key", ["validations", "bench", "steps", "plan", "flags", "facts", "calls", "findings"]
+    "key", ["validations", "bench", "steps", "plan", "flags", "facts", "calls", "programs", "findings"]
 )
 def test_a_section_that_is_something_else_is_left_out(key: str, value: Any) -> None:
     assert "<h1>" in report.html(record("word") | {"validations": [], "bench": None} | {key: value})

@@ -103,6 +103,22 @@ def test_a_record_tells_each_call_and_step_with_its_time(found: Record) -> None:
     assert found.document["verdict"] == "proven"
 
 
+SHOW = {"argv": ["systemctl", "show", "--", "decode.service"], "exit": 0, "took_s": 0.012, "error": None}
+
+
+def test_a_record_tells_what_the_calls_ran_on_the_host_and_masks_the_key() -> None:
+    argv = ["python3", "serve.py", "--header", "x-key: sk-secret-key", "HF_TOKEN=sesame"]
+    check = {"argv": argv, "exit": 3, "took_s": 1.5, "error": None}
+    found = deployed(a_host(ran={"units": [SHOW], "job_poll": [check]}), api_key="sk-secret-key")
+    rows = {row["command"]: row for row in found.rows("programs")}
+    show = rows["systemctl show -- decode.service"]
+    assert (show["call"], show["exit"], show["longest_s"]) == ("units", 0, 0.012)
+    assert show["times"] > 2
+    assert rows["python3 serve.py --header 'x-key: ***' HF_TOKEN=***"]["exit"] == 3
+    assert found.document["programs_left_out"] == 0
+    assert jsonschemas.problems(dict(found.document), "auditRecord") == []
+
+
 def test_every_field_of_a_record_is_documented(found: Record) -> None:
     text = Path("docs/architecture.md").read_text(encoding="utf-8")
     section = text.partition("## The audit record")[2].partition("\n## ")[0]
