@@ -6,6 +6,8 @@ import re
 from urllib.parse import urlsplit
 
 CHAT_PATH = "/v1/chat/completions"
+INFO_PATHS = ("/server_info", "/get_server_info")
+"""Where a worker of SGLang tells its version and arguments: each knows one of them, the newer name first."""
 
 
 def is_http(text: str) -> bool:

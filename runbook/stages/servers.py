@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from runbook import probes
 from runbook.errors import TunnelError
+from runbook.load.address import INFO_PATHS
 from runbook.onhost.masking import mask
-from runbook.text import figure, no_figure
-from runbook.tunnel import bearing
+from runbook.verify import serverinfo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runbook.work import Work
 
-# The newer name first; each worker knows one of them.
-_PATHS = ("/server_info", "/get_server_info")
 _DEADLINE_S = 3.0  # it hangs where the scheduler hangs, and the record must not
 _MOST_ARGUMENTS = 500
 _LONGEST = 300
@@ -26,33 +23,23 @@ _LONGEST = 300
 
 def ask(work: Work) -> dict[str, dict[str, Any]]:
     """Role → `{"version", "arguments"}` of each unit with a health URL of HTTP, or `{"error"}`."""
-    return {
-        unit.role: _ask(work, unit.health, work.api_key)
-        for unit in work.host.units
-        if probes.speaks_http(unit.health)
-    }
+    return {unit.role: _ask(work, unit.health) for unit in work.host.units if probes.speaks_http(unit.health)}
 
 
-def _ask(work: Work, health: str, api_key: str | None) -> dict[str, Any]:
-    base = urlsplit(health)
-    for path in _PATHS:
-        try:
-            url = f"{base.scheme}://{base.netloc}{path}"
-            answer = work.tunnel.get(url, deadline_s=_DEADLINE_S, headers=bearing(api_key))
-        except TunnelError as error:
-            return {"error": str(error)}
-        if answer.status == 200 and (told := parse(answer.body)):
-            return told
-    return {"error": f"it tells nothing of itself at {' or '.join(_PATHS)}"}
+def _ask(work: Work, health: str) -> dict[str, Any]:
+    url = urlsplit(health)
+    answers = serverinfo.answers(work, f"{url.scheme}://{url.netloc}", _DEADLINE_S)
+    try:
+        told = next(filter(None, map(parse, answers)), None)
+    except TunnelError as error:
+        return {"error": str(error)}
+    return told or {"error": f"it tells nothing of itself at {' or '.join(INFO_PATHS)}"}
 
 
 def parse(body: bytes) -> dict[str, Any]:
     """Version and arguments of a /server_info document, secrets masked; empty where it is none."""
-    try:
-        found = json.loads(body, parse_constant=no_figure, parse_float=figure)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(found, dict):
+    found = serverinfo.document(body)
+    if not found:
         return {}
     nested = found.get("server_args")
     merged = {**nested, **found} if isinstance(nested, dict) else found

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from runbook import releases
 from runbook.errors import MeasureError, RunbookError
 from runbook.model import Bench
-from runbook.text import figure, no_figure
-from runbook.tunnel import bearing
 from runbook.validations import bench, benchcommand, endpoint_url
 from runbook.verdict import Outcome
-from runbook.verify import benching, loading
+from runbook.verify import benching, loading, serverinfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -109,15 +106,11 @@ def _server_now(work: Work) -> dict[str, Any] | None:
 
     url = bench.generating(work.host) or endpoint_url(work.host)
     try:
-        answer = work.tunnel.get(f"{url}/server_info", deadline_s=_ASK_S, headers=bearing(work.api_key))
-        document = (
-            json.loads(answer.body, parse_constant=no_figure, parse_float=figure)
-            if answer.status == 200
-            else None
-        )
-    except (RunbookError, ValueError, RecursionError):
+        answers = serverinfo.answers(work, url, _ASK_S)
+        document = next(filter(None, map(serverinfo.document, answers)), None)
+    except RunbookError:
         return None
-    return facts_of(document) if isinstance(document, dict) else None
+    return document and facts_of(document)
 
 
 def _measured_before(work: Work, spec: Bench | BenchCommand, parent: Release) -> Mapping[str, Any] | None:

@@ -16,7 +16,7 @@ from tests.test_rollout import VALIDATIONS, check, deploy
 if TYPE_CHECKING:
     from runbook.story import Story
 
-INFO = "http://127.0.0.1:30002/server_info"
+WORKER = "http://127.0.0.1:30002"
 
 
 def a_host(loads: Any, spec: Bench | BenchCommand = SPEC, **fields: Any) -> FakeHost:
@@ -73,12 +73,13 @@ def test_a_bench_of_another_workload_is_no_baseline(other: dict[str, Any]) -> No
     assert set(verdicts(story)) == {"no regression"}
 
 
-def test_a_bench_of_another_server_version_is_no_baseline() -> None:
+@pytest.mark.parametrize("path", ["/server_info", "/get_server_info"])
+def test_a_bench_of_another_server_version_is_no_baseline(path: str) -> None:
     loads = Loads(server={"version": "0.5.22", "arguments": {}, "gpu": {}})
     fake = a_host(loads)
-    fake.pages[INFO] = json.dumps({"version": "0.5.22"}).encode()
+    fake.pages[f"{WORKER}{path}"] = json.dumps({"version": "0.5.22"}).encode()
     deploy(fake)
-    fake.pages[INFO] = json.dumps({"version": "0.5.23"}).encode()
+    fake.pages[f"{WORKER}{path}"] = json.dumps({"version": "0.5.23"}).encode()
     loads.server = {"version": "0.5.23", "arguments": {}, "gpu": {}}
     story = deploy(fake, wanted=without_the_fix(fake))
     assert ("bench before" in steps(story), story.exit_code) == (True, 0)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from runbook.load.address import INFO_PATHS
 from runbook.load.bench.exposition import Counters, read_counters
 from runbook.load.bench.parse import shown
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _DEADLINE_S = 5.0
 _MAX_BYTES = 4 << 20
-_INFO_PATHS = ("/server_info", "/get_server_info")
 
 # Arguments that shape speed and do not change from start to start. Ports, paths, seeds and measured memory are not among them.
 _ARGUMENTS = (
@@ -40,7 +40,7 @@ async def server_facts(client: httpx.AsyncClient, server_url: str = "") -> dict[
 
     A router does not say what the workers behind it are: `server_url` names one of them.
     """
-    for path in _INFO_PATHS:
+    for path in INFO_PATHS:
         document = await _json(client, f"{server_url.rstrip('/')}{path}")
         if document:
             return facts_of(document)
