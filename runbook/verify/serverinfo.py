@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def answers(work: Work, base_url: str, deadline_s: float) -> Iterator[bytes]:
-    """What it answers at each path in turn, in at most `deadline_s` each: it hangs where its scheduler does. Raises TunnelError."""
+    """What it answers at each path in turn, each within `deadline_s`: it hangs where its scheduler does. Raises TunnelError."""
     for path in INFO_PATHS:
         answer = work.tunnel.get(f"{base_url}{path}", deadline_s=deadline_s, headers=bearing(work.api_key))
         if answer.status == 200:
