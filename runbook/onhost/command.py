@@ -36,6 +36,11 @@ def run_together(argvs: Iterable[Sequence[str]], *, timeout_s: float) -> list[st
         return [program.text(timeout_s=timeout_s) for program in programs]
 
 
+def hung(refusal: Refusal) -> bool:
+    """Whether a program was refused an answer of because it gave none in time."""
+    return refusal.kind == "failed" and refusal.data.get("exit", 0) is None
+
+
 class Running:
     """A program on its way: what else there is to ask can be asked meanwhile. Every program of ours is one, and is noted."""
 

@@ -8,7 +8,7 @@ from runbook.onhost.listening import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from runbook.onhost.session import Session
@@ -24,15 +24,16 @@ _GPU = {
     "ecc_uncorrected": "ecc.errors.uncorrected.volatile.total",
 }
 _PROCESS = {"pid": "pid", "memory_used_mib": "used_memory"}
-_TIMEOUT_S = 20.0  # without the persistence daemon the driver is loaded first
+_GPUS, _PROCESSES = ("--query-gpu", _GPU), ("--query-compute-apps", _PROCESS)
+# Without the persistence daemon the driver is loaded first. Whoever waits for the end of a rollout waits 10 s.
+TIMEOUT_S = 8.0
 
 
 @reading
 def gpus(session: Session) -> dict[str, Any]:
     """`gpus` and the `processes` on them; `detail` says why there are none to see."""
     try:
-        seen = _ask("--query-gpu", _GPU)
-        holding = _ask("--query-compute-apps", _PROCESS)
+        seen, holding = _ask(session, _GPUS, _PROCESSES)
     except Refusal as refusal:
         return {"gpus": [], "processes": [], "detail": refusal.message}
     alive = cgroups.table(session.proc)
@@ -40,9 +41,29 @@ def gpus(session: Session) -> dict[str, Any]:
     return {"gpus": seen, "processes": processes, "detail": ""}
 
 
-def _ask(query: str, fields: dict[str, str]) -> list[dict[str, Any]]:
-    text = command.run(["nvidia-smi", f"{query}={','.join(fields.values())}", _FORMAT], timeout_s=_TIMEOUT_S)
-    return parse(text, list(fields))
+def installed(session: Session) -> list[dict[str, Any]]:
+    """The GPUs alone, as `gpus` has them; none where nvidia-smi does not tell."""
+    try:
+        return _ask(session, _GPUS)[0]
+    except Refusal:
+        return []
+
+
+def _ask(session: Session, *queries: tuple[str, Mapping[str, str]]) -> list[list[dict[str, Any]]]:
+    """The rows of each query, all asked at once and waited for together.
+
+    A driver that hangs is asked once in a session: it would hang again, and each time somebody waits.
+    """
+    if session.hanging:
+        raise Refusal("failed", session.hanging)
+    argvs = [["nvidia-smi", f"{option}={','.join(fields.values())}", _FORMAT] for option, fields in queries]
+    try:
+        told = command.run_together(argvs, timeout_s=TIMEOUT_S)
+    except Refusal as refusal:
+        if command.hung(refusal):
+            session.hanging = f"{refusal.message}; it is not asked again"
+        raise
+    return [parse(text, list(fields)) for text, (_, fields) in zip(told, queries)]
 
 
 def parse(text: str, names: Sequence[str]) -> list[dict[str, Any]]:

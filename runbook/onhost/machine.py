@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 _GPU = ("index", "name", "driver", "memory_total_mib")
 # A checkout's own configuration may name programs to run; none of them is run for a look.
 _GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_ASKED = (("rev-parse", "--verify", "HEAD"), ("status", "--porcelain", "--untracked-files=no"))
 _TIMEOUT_S = 15.0
 
 
 @reading
 def machine(session: Session, checkout: Optional[str] = None) -> dict[str, Any]:
-    seen = nvidia.gpus(session)["gpus"]
     return {
         **observe.facts(session.proc),
-        "gpus": [{key: gpu[key] for key in _GPU} for gpu in seen],
+        "gpus": [{key: gpu[key] for key in _GPU} for gpu in nvidia.installed(session)],
         "checkout": None if checkout is None else revision(absolute(checkout)),
     }
 
@@ -32,12 +32,11 @@ def machine(session: Session, checkout: Optional[str] = None) -> dict[str, Any]:
 def revision(path: str) -> dict[str, Any]:
     """A checkout's commit, and whether tracked files differ from it; `error` says why that is not known."""
     try:
-        commit = _git(path, "rev-parse", "--verify", "HEAD").strip()
-        changed = _git(path, "status", "--porcelain", "--untracked-files=no")
+        commit, changed = command.run_together((_git(path, *words) for words in _ASKED), timeout_s=_TIMEOUT_S)
     except Refusal as refusal:
         return {"path": path, "revision": None, "dirty": None, "error": refusal.message}
-    return {"path": path, "revision": commit, "dirty": bool(changed.strip()), "error": None}
+    return {"path": path, "revision": commit.strip(), "dirty": bool(changed.strip()), "error": None}
 
 
-def _git(path: str, *words: str) -> str:
-    return command.run([*_GIT, "-C", path, *words], timeout_s=_TIMEOUT_S)
+def _git(path: str, *words: str) -> list[str]:
+    return [*_GIT, "-C", path, *words]

@@ -10,7 +10,7 @@ class Session:
     """The mode the wire was opened in, the deploy lock and the jobs that die with us.
 
     `proc` is where the process file system is; tests lay their own. `scope` says whose units we work on: the machine's
-    (`system`) or our own (`user`).
+    (`system`) or our own (`user`). `hanging` is what became of an nvidia-smi that did not answer, empty as long as none did.
     """
 
     def __init__(
@@ -21,6 +21,7 @@ class Session:
         self.jobs = Jobs()
         self.proc = proc
         self.scope = scope
+        self.hanging = ""
 
     def close(self) -> None:
         """Stop every job and free the lock."""

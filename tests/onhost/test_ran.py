@@ -86,8 +86,10 @@ def test_a_program_that_is_not_there_is_told_as_that(tmp_path: Path, monkeypatch
 
 @pytest.mark.real
 def test_a_check_before_a_write_is_told(tmp_path: Path, writing: InProcessWire) -> None:
-    change: dict[str, Any] = {"path": str(tmp_path / "a.sh"), "before": None, "b64": "ZmkK", "mode": 0o755, "uid": None, "gid": None,
-              "check": "bash", "xattrs": {}}  # fmt: skip
+    change: dict[str, Any] = {
+        "path": str(tmp_path / "a.sh"), "before": None, "b64": "ZmkK", "mode": 0o755, "uid": None, "gid": None,
+        "check": "bash", "xattrs": {},
+    }  # fmt: skip
     answer = writing.answer("files_write", changes=[change])
     (check,) = answer["ran"]
     assert (check["argv"][:2], check["exit"]) == (["bash", "-n"], 2)
