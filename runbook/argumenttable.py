@@ -67,7 +67,7 @@ class Row:
     def status(self) -> dict[str, Any]:
         """The row beside those of flags: JSON values, None for absent, ALONE for an option without a value."""
         known = self.running.tells(self.argument.name)
-        expires = self.argument.expires
+        since, expires = self.argument.since, self.argument.expires
         return {
             "flag": self.argument.name,
             "unit": self.unit.role,
@@ -78,6 +78,7 @@ class Row:
             "outcome": self.outcome.value,
             "why": self.argument.why,
             "owner": self.argument.owner,
+            "since": since and since.isoformat(),
             "expires": expires and expires.isoformat(),
         }
 

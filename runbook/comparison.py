@@ -39,7 +39,7 @@ def of(host: Host, seen: Observation) -> Comparison:
 
 
 def rows(host: Host, seen: Observation) -> list[dict[str, Any]]:
-    """A row a flag or launch argument and unit: wanted, in the file, running, evidence; who wants it, why and until when."""
+    """A row a flag or launch argument and unit: wanted, in the file, running, evidence; who wants it, why and from when to when."""
     return _rows(host, seen, argumenttable.rows(host, seen))
 
 
@@ -58,5 +58,6 @@ def _row(row: Row) -> dict[str, Any]:
         "outcome": row.outcome.value,
         "why": row.flag.why,
         "owner": row.flag.owner,
+        "since": row.flag.since and row.flag.since.isoformat(),
         "expires": row.flag.expires and row.flag.expires.isoformat(),
     }

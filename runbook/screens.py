@@ -76,7 +76,8 @@ def _expiring(shown: Mapping[str, Any]) -> list[str]:
 def _expires(flag: Mapping[str, Any]) -> str:
     days, owner = flag["days"], flag["owner"] or "nobody"
     when = f"expired {-days} d ago" if days < 0 else f"expires in {days} d" if days else "expires today"
-    return f"{flag['flag']} {when} ({flag['expires']}), owned by {owner}"
+    since = f", wanted since {flag['since']}" if flag["since"] else ""
+    return f"{flag['flag']} {when} ({flag['expires']}){since}, owned by {owner}"
 
 
 def _under_way(shown: Mapping[str, Any]) -> list[str]:

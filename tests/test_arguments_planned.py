@@ -187,6 +187,12 @@ def test_a_status_row_says_alone_absent_and_unknown_apart() -> None:
     ]
 
 
+def test_a_status_row_says_since_and_until_when_it_is_wanted() -> None:
+    wanted = MEMORY._replace(since=datetime.date(2026, 8, 14), expires=datetime.date(2027, 1, 1))
+    rows = [row.status() for row in argumenttable.rows(the_host(wanted, GRAPH), seen(script(""), ""))]
+    assert [(row["since"], row["expires"]) for row in rows] == [("2026-08-14", "2027-01-01"), (None, None)]
+
+
 def test_two_spellings_of_one_option_are_found_before_any_plan_refuses_them() -> None:
     both = [Argument(name, "2", "why") for name in ("--tp-size", "--tensor-parallel-size")]
     found = bookkeeping.book(the_host(*both), None, datetime.date(2026, 11, 30))

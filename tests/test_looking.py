@@ -50,6 +50,13 @@ def test_flags_that_expire_within_two_weeks_are_told(days: int, told: bool) -> N
     assert [row["days"] for row in rows] == ([days] if told else [])
 
 
+def test_a_flag_that_expires_is_told_with_the_day_it_is_wanted_since() -> None:
+    today = datetime.date(2026, 11, 30)
+    flag = Flag("A", "1", "why", ("decode",), since=datetime.date(2026, 8, 14), expires=today)
+    rows = standing.expiring(host(flags=(flag, flag._replace(since=None))), today)
+    assert [row["since"] for row in rows] == ["2026-08-14", None]
+
+
 def test_logs_are_those_of_the_units_named_by_role_or_name() -> None:
     fake = a_host()
     for names in (("decode",), ("decode.service",), ("decode", "decode.service")):

@@ -234,8 +234,10 @@ def test_what_does_not_hold_or_is_not_known_is_compared_every_time(
 
 
 def test_another_host_is_compared_anew(compared: list[Host], tmp_path: Path) -> None:
-    """Though all that was seen is the same: a row says why and until when, too."""
-    other = host(flags=tuple(flag._replace(expires=datetime.date(2027, 1, 1)) for flag in host().flags))
+    """Though all that was seen is the same: a row says why, since and until when, too."""
+    since, expires = datetime.date(2026, 8, 14), datetime.date(2027, 1, 1)
+    other = host(flags=tuple(flag._replace(since=since, expires=expires) for flag in host().flags))
     remembered.comparison(host(), converged(), cache=tmp_path)
     rows = remembered.comparison(other, converged(), cache=tmp_path).rows
-    assert ({row["expires"] for row in rows}, len(compared)) == ({"2027-01-01"}, 2)
+    assert {(row["since"], row["expires"]) for row in rows} == {("2026-08-14", "2027-01-01")}
+    assert len(compared) == 2

@@ -18,7 +18,7 @@ LAST = {
     "id": "x", "action": "deploy", "outcome": "pass", "ended": "1970-01-01T00:16:40+00:00", "who": "ann@laptop",
     "reason": "the race", "exit_code": 0, "seq": 7,
 }  # fmt: skip
-EXPIRING = {"flag": "A", "expires": "2026-12-01", "days": 3, "owner": "kernels"}
+EXPIRING = {"flag": "A", "since": None, "expires": "2026-12-01", "days": 3, "owner": "kernels"}
 LOCK = {"who": "ann@laptop", "since": "07:00", "step": "bench"}  # fmt: skip
 
 
@@ -49,6 +49,10 @@ def test_a_host_that_is_well_fits_on_five_lines() -> None:
         ({"current": None}, "no release yet"),
         ({"last": None}, "no rollout yet"),
         ({"expiring": [EXPIRING]}, "!! A expires in 3 d (2026-12-01), owned by kernels"),
+        (
+            {"expiring": [{**EXPIRING, "since": "2026-08-14"}]},
+            "!! A expires in 3 d (2026-12-01), wanted since 2026-08-14, owned by kernels",
+        ),
         (
             {"expiring": [{**EXPIRING, "days": -3, "owner": None}]},
             "!! A expired 3 d ago (2026-12-01), owned by nobody",

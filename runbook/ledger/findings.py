@@ -128,7 +128,7 @@ def _expired(books: Books) -> Iterator[Entry]:
     for entry, roles in books.entries():
         if entry.expires is not None and entry.expires < books.today:
             days = (books.today - entry.expires).days
-            said = f"expired on {entry.expires} ({days} day{'s' if days > 1 else ''} ago), wanted for: {entry.why}"
+            said = f"expired on {entry.expires} ({days} day{'s' if days > 1 else ''} ago), wanted{_since(entry)} for: {entry.why}"
             wanted = f"{_asks(entry)}remove it or give it a new date and reason"
             yield _declared(
                 books, "expired", entry.name, roles, said, wanted, books.host.policy.expired_flags
@@ -147,7 +147,7 @@ def _without_expiry(books: Books) -> Iterator[Entry]:
         cost = None if entry.absent else books.catalogue.diagnostic(entry.name, entry.value)
         if cost and entry.expires is None:
             value = "present" if entry.value is None else shown(entry.name, entry.value)
-            said = f"declared {value}, a diagnostic ({cost}) without an expiry"
+            said = f"declared {value}{_since(entry)}, a diagnostic ({cost}) without an expiry"
             severity = books.host.policy.expired_flags
             yield _declared(books, "diagnostic", entry.name, roles, said, "give it an expires date", severity)
 
@@ -244,6 +244,10 @@ def _declared(
 
 def _asks(flag: Flag | Argument) -> str:
     return f"ask {flag.owner}, then " if flag.owner else ""
+
+
+def _since(entry: Flag | Argument) -> str:
+    return f" since {entry.since}" if entry.since else ""
 
 
 def _reads(reads: str) -> str:

@@ -101,6 +101,7 @@ def _soon(expires: datetime.date, today: datetime.date) -> bool:
 def _expiring(flag: Flag | Argument, expires: datetime.date, today: datetime.date) -> dict[str, Any]:
     return {
         "flag": flag.name,
+        "since": flag.since and flag.since.isoformat(),
         "expires": expires.isoformat(),
         "days": (expires - today).days,
         "owner": flag.owner,
