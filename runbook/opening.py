@@ -124,8 +124,9 @@ def _beside(make: Callable[[], T]) -> Callable[[], T]:
 
 def _near_end(request: Request, link: Link, *, audited: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     """Who asks and with which tool, as far as an audit would want to know it."""
-    who = provenance.operator(request.directory, link.fingerprint, audited=audited)
-    return who, provenance.tool(request.directory) if audited else {}
+    if not audited:
+        return provenance.operator(), {}
+    return provenance.near_end(request.directory, link.fingerprint)
 
 
 def _first(action: str, host: Host, mode: Mode) -> tuple[Asked, ...]:
@@ -173,7 +174,7 @@ def load_host(request: Request, name: str, *, say: Callable[[str], None]) -> Hos
 
         variables = {"lab": lab.up(request.directory / ".lab", say=say).variables()}
     host = inventory.load(name, hosts_dir=request.hosts_dir, variables=variables)
-    for warning in inventory.exposed(name, hosts_dir=request.hosts_dir):
+    for warning in inventory.exposed(host, hosts_dir=request.hosts_dir):
         say(warning)
     return host
 

@@ -6,7 +6,6 @@ import getpass
 import os
 import re
 import socket
-import subprocess
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runbook import __version__
@@ -15,7 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_GIT_S = 10.0
+_USER = ("config", "--get-regexp", r"^user\.(name|email)$")
+_CHECKOUT = (
+    ("rev-parse", "--verify", "HEAD"),
+    ("status", "--porcelain", "--untracked-files=no", "--", ":/"),
+    ("ls-files", "--others", "--exclude-standard", "--", "hosts"),
+)
 
 
 class Ci(NamedTuple):
@@ -50,20 +54,30 @@ _SYSTEMS = (
 )
 
 
-def operator(directory: Path, fingerprint: str, *, audited: bool) -> dict[str, Any]:
-    """The operator: OS user and host; where it is `audited` also SSH key, git's user in `directory`, and the CI job.
+def operator() -> dict[str, Any]:
+    """The operator's OS user and host."""
+    return {"user": getpass.getuser(), "host": socket.gethostname()}
 
-    What is not known is None. None of it is proven: a signature is.
+
+def near_end(directory: Path, fingerprint: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What an audit says of the near end: the operator, and the tool that `directory`, host files and all, is used with.
+
+    The operator's OS user, host, SSH key, git user and CI job. Of the tool our version and the commit of the checkout, None
+    outside of one; `dirty`: tracked files differ from the commit, or host files are not in it. What is not known is None, as
+    is what git does not say within 10 s. None of it is proven: a signature is.
     """
-    who: dict[str, Any] = {"user": getpass.getuser(), "host": socket.gethostname()}
-    if not audited:
-        return who
-    return who | {
+    from runbook import git  # what only looks asks none
+
+    who = operator()
+    user, revision, changed, strange = git.ask(directory, _USER, *_CHECKOUT)
+    dirty = None if revision is None else bool(changed or strange)
+    who |= {
         "sudo_user": os.environ.get("SUDO_USER"),
         "fingerprint": fingerprint or None,
-        "git": git_user(directory),
+        "git": git_user(user or ""),
         "ci": ci(os.environ),
     }
+    return who, {"version": __version__, "revision": revision, "dirty": dirty}
 
 
 def ci(environ: Mapping[str, str]) -> dict[str, Any] | None:
@@ -83,37 +97,8 @@ def _filled(form: str, environ: Mapping[str, str]) -> str | None:
     return form.format_map({name: environ[name] for name in names})
 
 
-def git_user(directory: Path) -> str | None:
-    """`Name <address>` as git knows the user in `directory`; None where it does not."""
-    found = _git(directory, "config", "--get-regexp", r"^user\.(name|email)$") or ""
-    values = dict(line.split(" ", 1) for line in found.splitlines() if " " in line)
+def git_user(told: str) -> str | None:
+    """`Name <address>` by what git's configuration says of the user; None where it says neither."""
+    values = dict(line.split(" ", 1) for line in told.splitlines() if " " in line)
     name, address = values.get("user.name", ""), values.get("user.email", "")
     return f"{name} <{address}>".strip() if name or address else None
-
-
-def tool(directory: Path) -> dict[str, Any]:
-    """Our version, and the commit of the checkout that `directory` (host files and all) is in; None where it is in none.
-
-    `dirty`: tracked files differ from the commit, or host files are not in it.
-    """
-    revision = _git(directory, "rev-parse", "--verify", "HEAD")
-    changed = _git(directory, "status", "--porcelain", "--untracked-files=no", "--", ":/")
-    strange = _git(directory, "ls-files", "--others", "--exclude-standard", "--", "hosts")
-    dirty = None if revision is None else bool(changed or strange)
-    return {"version": __version__, "revision": revision, "dirty": dirty}
-
-
-def _git(directory: Path, *words: str) -> str | None:
-    """What git answers, None where there is no git or it has no answer."""
-    try:
-        done = subprocess.run(
-            ["git", "--no-optional-locks", "-C", str(directory), *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_GIT_S,
-            env={**os.environ, "LC_ALL": "C"},
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None

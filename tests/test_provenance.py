@@ -84,8 +84,9 @@ def git(directory: Path, *words: str) -> str:
 @pytest.mark.real
 def test_a_clean_checkout_tells_its_commit(checkout: Path) -> None:
     revision = git(checkout, "rev-parse", "HEAD")
-    assert provenance.tool(checkout) == {"version": __version__, "revision": revision, "dirty": False}
-    assert provenance.git_user(checkout) == "Ann <ann@example.net>"
+    who, tool = provenance.near_end(checkout, "SHA256:x")
+    assert tool == {"version": __version__, "revision": revision, "dirty": False}
+    assert (who["git"], who["fingerprint"]) == ("Ann <ann@example.net>", "SHA256:x")
 
 
 @pytest.mark.real
@@ -96,22 +97,37 @@ def test_a_changed_file_or_a_host_file_outside_of_git_makes_it_dirty(
     checkout: Path, file: str, dirty: bool
 ) -> None:
     (checkout / file).write_text("b\n")
-    assert provenance.tool(checkout / "hosts" / "..")["dirty"] is dirty
+    _, tool = provenance.near_end(checkout / "hosts" / "..", "")
+    assert tool["dirty"] is dirty
 
 
 @pytest.mark.real
 def test_outside_of_a_checkout_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert provenance.tool(tmp_path) == {"version": __version__, "revision": None, "dirty": None}
+    _, tool = provenance.near_end(tmp_path, "")
+    assert tool == {"version": __version__, "revision": None, "dirty": None}
 
 
 @pytest.mark.real
 def test_without_git_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert provenance.tool(tmp_path)["revision"] is None
-    assert provenance.git_user(tmp_path) is None
-    assert provenance.operator(tmp_path, "SHA256:x", audited=True)["fingerprint"] == "SHA256:x"
+    who, tool = provenance.near_end(tmp_path, "SHA256:x")
+    assert (who["git"], who["fingerprint"], tool["revision"]) == (None, "SHA256:x", None)
 
 
-def test_a_look_is_told_with_user_and_host_alone(tmp_path: Path) -> None:
-    assert provenance.operator(tmp_path, "SHA256:x", audited=False).keys() == {"user", "host"}
+@pytest.mark.parametrize(
+    ("told", "want"),
+    [
+        ("user.name Ann Ä\nuser.email ann@example.net", "Ann Ä <ann@example.net>"),
+        ("user.email ann@example.net", "<ann@example.net>"),
+        ("user.name Ann", "Ann <>"),
+        ("user.name", None),
+        ("", None),
+    ],
+)
+def test_git_knows_a_user_by_name_address_or_both(told: str, want: str | None) -> None:
+    assert provenance.git_user(told) == want
+
+
+def test_a_look_is_told_with_user_and_host_alone() -> None:
+    assert provenance.operator().keys() == {"user", "host"}
