@@ -39,7 +39,7 @@ def of(host: Host, seen: Observation) -> Comparison:
 
 
 def rows(host: Host, seen: Observation) -> list[dict[str, Any]]:
-    """A row a flag or launch argument and unit: wanted, in the file, running, evidence; who wants it, why and from when to when."""
+    """A row a flag or launch argument and unit: wanted, in the file, running, evidence; who wants it, why and when."""
     return _rows(host, seen, argumenttable.rows(host, seen))
 
 

@@ -195,7 +195,7 @@ class Notice(NamedTuple):
 class Host(NamedTuple):
     """A machine and what should be true on it. `units` stand in start order.
 
-    `source` is the host file; `checkout` a git checkout on the host, whose revision the audit tells.
+    `source` is the host file, `profile` what it is laid on; `checkout` a git checkout on the host, whose revision is told.
     """
 
     name: str
@@ -218,6 +218,7 @@ class Host(NamedTuple):
     scope: Literal["system", "user"] = "system"
     checkout: str | None = None
     notify: tuple[Notice, ...] = ()
+    profile: str | None = None
 
     @property
     def state(self) -> str:

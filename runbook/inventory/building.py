@@ -39,6 +39,7 @@ def host(name: str, source: str, file: tables.HostFile) -> model.Host:
         scope=file.scope,
         checkout=file.source,
         notify=tuple(model.Notice(tuple(one.on), one.url, one.url_env) for one in file.notify),
+        profile=file.profile,
     )
 
 

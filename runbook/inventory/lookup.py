@@ -45,10 +45,11 @@ def _endless(path: Path) -> bool:
     return path.is_fifo() or path.is_char_device()
 
 
-def exposed(name: str, *, hosts_dir: Path) -> Iterator[str]:
-    """What is wrong with who may write a host's file and the profiles beside it, a sentence each."""
-    own = file_of(name, hosts_dir)
-    yield from exposure.warnings((own, *profiles_beside(own).values()))
+def exposed(host: Host, *, hosts_dir: Path) -> Iterator[str]:
+    """What is wrong with who may write the files a host was read from, its own and its profile, a sentence each."""
+    own = file_of(host.name, hosts_dir)
+    profile = profiles_beside(own).get(host.profile or "")
+    yield from exposure.warnings((own, profile) if profile else (own,))
 
 
 def load(name: str, *, hosts_dir: Path, variables: Mapping[str, Any] | None = None) -> Host:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runbook import inventory
+from tests.building import host
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,16 +13,16 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def hosts(tmp_path: Path) -> Path:
-    """A directory with a host file and a profile that only their owner may write."""
+    """A directory with a host file and two profiles that only their owner and group may write; the host is laid on `ours`."""
     (tmp_path / "hosts" / "profiles").mkdir(parents=True)
-    for name in ("gpu1.yml", "profiles/ours.yml"):
+    for name in ("gpu1.yml", "profiles/ours.yml", "profiles/theirs.yml"):
         (tmp_path / "hosts" / name).write_text("", encoding="utf-8")
         (tmp_path / "hosts" / name).chmod(0o664)
     return tmp_path / "hosts"
 
 
 def exposed(hosts: Path) -> list[str]:
-    return [*inventory.exposed("gpu1", hosts_dir=hosts)]
+    return [*inventory.exposed(host(profile="ours"), hosts_dir=hosts)]
 
 
 def test_a_file_that_its_owner_and_group_write_is_no_remark(hosts: Path) -> None:
@@ -35,6 +36,16 @@ def test_a_file_that_everybody_can_write_is_one(hosts: Path, name: str) -> None:
     assert said == (
         f"{hosts / name}: everybody here can write it (mode 0666; `chmod o-w` closes it), and what it says is run on the host"
     )
+
+
+def test_a_profile_that_the_host_is_not_laid_on_was_not_read(hosts: Path) -> None:
+    (hosts / "profiles/theirs.yml").chmod(0o666)
+    assert exposed(hosts) == []
+
+
+def test_a_host_may_be_laid_on_none(hosts: Path) -> None:
+    (hosts / "profiles/ours.yml").chmod(0o666)
+    assert [*inventory.exposed(host(), hosts_dir=hosts)] == []
 
 
 def test_so_is_one_that_everybody_can_replace(hosts: Path) -> None:

@@ -32,4 +32,5 @@ def test_what_the_operator_wrote_comes_before_what_comes_with_runbook(tmp_path: 
 
 def test_a_host_file_may_stand_on_a_shipped_profile(tmp_path: Path) -> None:
     (tmp_path / "gpu1.yml").write_text("profile: sglang-dsv4-pd\nssh: gpu1\n")
-    assert lookup.load("gpu1", hosts_dir=tmp_path).service == "sglang-dsv4-pd"
+    host = lookup.load("gpu1", hosts_dir=tmp_path)
+    assert (host.service, host.profile) == ("sglang-dsv4-pd", "sglang-dsv4-pd")
