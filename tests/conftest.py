@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # CI tries the same examples each time, so that red means a change; the nightly profile looks for new ones.
 settings.register_profile(
@@ -59,6 +59,17 @@ def _heed_ctrl_c() -> None:
     """A shell's background job ignores SIGINT, and so would the programs that tests send it to."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _leave_the_process_as_it_was() -> Iterator[None]:
+    """Environment and directory that code under test changes are those of its own test alone."""
+    environ, directory = dict(os.environ), Path.cwd()
+    yield
+    for name in os.environ.keys() - environ.keys():
+        del os.environ[name]
+    os.environ.update(environ)
+    os.chdir(directory)
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from runbook.load.bench.request import RequestRecord
@@ -67,7 +68,9 @@ def a_tokenizer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
         "    def encode(self, text, add_special_tokens): return Ids(text.split())\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "tokenizers", raising=False)
+    # Put there and taken away: so what was there, or that nothing was, is there again after the test.
+    monkeypatch.setitem(sys.modules, "tokenizers", ModuleType("tokenizers"))
+    del sys.modules["tokenizers"]
     path = tmp_path / "tokenizer.json"
     path.write_text("{}")
     return str(path)
