@@ -56,7 +56,7 @@ def text(ssh: Mapping[str, str]) -> str:
 
 def _lab() -> dict[str, Any]:
     source = package_home() / "hosts" / "lab.yml"
-    lab = {"root": "", "user": "root", "ssh_port": 22, "python": "python3", "ports": PORTS}
+    lab = {"root": "", "state": "", "user": "root", "ssh_port": 22, "python": "python3", "ports": PORTS}
     document: dict[str, Any] = yaml.safe_load(
         templating.filled(source.read_text(), str(source), {"lab": lab})
     )
