@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from runbook.load.bench.http1 import FramingError, read_response
+from runbook.load.bench.http1 import FramingError, read_response, refusal
 from runbook.load.bench.request import RawStream
 from runbook.load.exchange import Answer
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from runbook.load.bench.measure import Send
     from runbook.load.gauge import Gauge
 
-_EXCERPT = 300
 _POLL_S = 0.002
 _ENDS = {
     "refused": "refused",
@@ -40,18 +39,12 @@ def answer_of(raw: RawStream) -> Answer:
         response = read_response(raw.reads)
     except FramingError as error:
         return _answer("reset", f"no HTTP response: {error}", 0, b"")
-    body = b"".join(data for _, data in response.body)
     if not response.status:
         return _answer(raw.failure or "reset", raw.detail or "no answer", 0, b"")
-    if response.status != 200:
-        failure, detail = f"http {response.status}", f"HTTP {response.status}: {_excerpt(body)}"
+    failure, detail = refusal(response)
+    if failure:
         return _answer(failure, detail, response.status, b"")
-    kind = response.headers.get("content-type", "")
-    if kind.partition(";")[0].strip().lower() != "text/event-stream":
-        return _answer("not a stream", f"no event stream but {kind!r}: {_excerpt(body)}", 200, b"")
-    if (coding := response.headers.get("content-encoding", "identity").lower()) != "identity":
-        detail = f"a stream in {coding[:40]!r}, though identity was asked for"
-        return _answer("not a stream", detail, 200, b"")
+    body = b"".join(data for _, data in response.body)
     failure = raw.failure or ("" if response.whole else "cut")
     return _answer(failure, raw.detail or failure, 200, body)
 
@@ -66,10 +59,6 @@ def _answer(failure: str, detail: str, status: int, body: bytes) -> Answer:
         detail=f"{failure}: {detail}" if failure and failure not in detail else detail,
         status=status,
     )
-
-
-def _excerpt(body: bytes) -> str:
-    return body[:_EXCERPT].decode("utf-8", "replace")
 
 
 class Bodies:

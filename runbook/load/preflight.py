@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from runbook.load.address import CHAT_PATH, root
+from runbook.load.models import MODELS_PATH, names
 
 if TYPE_CHECKING:
     from runbook.load.options import Options
 
-MODELS_PATH = "/v1/models"
 _MODELS_S, _CHAT_S = 10.0, 60.0
 _SHOWN = 12
 MAX_BYTES = 1 << 20
@@ -35,7 +35,7 @@ async def preflight(client: httpx.AsyncClient, options: Options) -> None:
     try:
         models = await _bounded(client, client.build_request("GET", MODELS_PATH), _MODELS_S)
         _expect_key(options, models)
-        _expect_model(options, offered(models))
+        _expect_model(options, _offered(models))
         chat = await one_chat(client, options, _CHAT_S)
         _expect_answer(options, chat)
         _expect_chat(options, chat)
@@ -83,16 +83,11 @@ async def why_dead(client: httpx.AsyncClient, options: Options, timeout_s: float
     return f"HTTP {answer.status_code} to a chat after the run" if answer.status_code >= 500 else ""
 
 
-def offered(answer: httpx.Response) -> tuple[str, ...]:
-    """The model ids of a /v1/models answer; none where the server offers no such list."""
+def _offered(answer: httpx.Response) -> tuple[str, ...]:
     try:
-        document: Any = json.loads(answer.content) if answer.status_code == 200 else {}
+        return names(json.loads(answer.content)) if answer.status_code == 200 else ()
     except (ValueError, RecursionError):
         return ()
-    models = document.get("data") if isinstance(document, dict) else None
-    listed = models if isinstance(models, list) else ()
-    ids = (model.get("id") for model in listed if isinstance(model, dict))
-    return tuple(name for name in ids if isinstance(name, str))
 
 
 def _expect_key(options: Options, answer: httpx.Response) -> None:

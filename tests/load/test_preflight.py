@@ -66,6 +66,7 @@ def asked(respond: Respond) -> PreflightFailed | None:
     "models",
     [
         httpx.Response(200, json=MODELS),
+        httpx.Response(200, json={"data": [{"id": "short", "root": "m"}]}),
         httpx.Response(404, text="not here"),
         httpx.Response(200, text="<html>"),
         httpx.Response(200, json=["m"]),

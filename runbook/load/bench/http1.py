@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Read = tuple[float, bytes]
 
 MAX_HEAD_BYTES = 64 << 10
+_EXCERPT_BYTES = 300
 _MAX_SIZE_LINE_BYTES = 4 << 10  # of a chunk, its extensions included
 # Of ASCII digits alone, and no more of them than a size has: int() also takes signs, blanks and other writing systems.
 _STATUS = re.compile(r"HTTP/1\.[0-9] ([0-9]{3})(?![^ ])")
@@ -41,6 +42,20 @@ class Response:
     whole: bool = False
     keeps: bool = False
     missing: int = 0
+
+
+def refusal(response: Response) -> tuple[str, str]:
+    """Why a response is no event stream to read: a failure's kind, and one line for people; both empty where it is one."""
+    excerpt = b"".join(data for _, data in response.body)[:_EXCERPT_BYTES].decode("utf-8", "replace")
+    if response.status != 200:
+        return f"http {response.status}", f"HTTP {response.status}: {excerpt}"
+    kind = response.headers.get("content-type", "")
+    if kind.partition(";")[0].strip().lower() != "text/event-stream":
+        return "not a stream", f"expected text/event-stream, found {kind!r}: {excerpt}"
+    coding = response.headers.get("content-encoding", "identity").lower()
+    if coding != "identity":
+        return "not a stream", f"a stream in {coding[:40]!r}, though identity was asked for"
+    return "", ""
 
 
 def read_response(reads: Sequence[Read]) -> Response:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from runbook.load.assembly import MOST_TOKENS
-from runbook.load.bench.http1 import read_response
+from runbook.load.bench.http1 import read_response, refusal
 from runbook.load.bench.request import RequestRecord
 from runbook.load.sse import SseParser
 
@@ -65,24 +65,15 @@ def _body(raw: RawStream, reading: _Reading) -> Sequence[tuple[float, bytes]]:
     if not raw.framed:
         return raw.reads
     response = read_response(raw.reads)
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    excerpt = b"".join(data for _, data in response.body)[:200].decode("utf-8", "replace")
     if not response.status:
         reading.failure, reading.detail = "reset", "the connection ended without an answer"
-    elif response.status != 200:
-        reading.failure, reading.detail = f"http {response.status}", f"HTTP {response.status}: {excerpt}"
-    elif kind != "text/event-stream":
-        reading.failure, reading.detail = (
-            "not a stream",
-            f"expected text/event-stream, found {kind!r}: {excerpt}",
-        )
-    elif (coding := response.headers.get("content-encoding", "identity").lower()) != "identity":
-        reading.failure = "not a stream"
-        reading.detail = f"a stream in {coding[:40]!r}, though identity was asked for"
         return ()
-    elif not response.whole:
+    reading.failure, reading.detail = refusal(response)
+    if reading.failure:
+        return ()
+    if not response.whole:
         reading.failure, reading.detail = "cut", "the connection ended within the stream"
-    return response.body if kind == "text/event-stream" else ()
+    return response.body
 
 
 def _judge(reading: _Reading) -> tuple[str, str]:

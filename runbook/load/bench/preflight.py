@@ -44,9 +44,9 @@ async def preflight(client: httpx.AsyncClient, settings: Settings) -> Settings:
 
 def _expect_model(settings: Settings, served: tuple[str, ...]) -> None:
     if served and settings.workload.model not in served:  # SGLang answers to any name
-        names = shown(", ".join(dict.fromkeys(served)))
         raise PreflightFailed(
-            f"{settings.base_url} serves {names}; asked for --model {settings.workload.model}", 2
+            f"{settings.base_url} serves {shown(', '.join(served))}; asked for --model {settings.workload.model}",
+            2,
         )
 
 

@@ -15,6 +15,7 @@ import httpx
 from runbook.load.address import INFO_PATHS
 from runbook.load.bench.exposition import Counters, read_counters
 from runbook.load.bench.parse import shown
+from runbook.load.models import MODELS_PATH, names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,10 +60,8 @@ def facts_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def served_models(client: httpx.AsyncClient) -> tuple[str, ...]:
-    """The names /v1/models lists, roots of adapters included; none where it lists nothing."""
-    listed = (await _json(client, "/v1/models")).get("data")
-    cards = [card for card in listed if isinstance(card, dict)] if isinstance(listed, list) else []
-    return tuple(str(card[key]) for card in cards for key in ("id", "root") if card.get(key))
+    """The names the server lists; none where it lists nothing."""
+    return names(await _json(client, MODELS_PATH))
 
 
 async def counters(client: httpx.AsyncClient, url: str) -> Counters:
