@@ -27,6 +27,41 @@ _MASKING = frozenset((
 ))  # fmt: skip
 _OURS = frozenset(("model", "messages", "tools", "stream", "stream_options", "n"))
 
+_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("--base-url", {"default": "http://127.0.0.1:30001", "help": "the endpoint, with or without /v1"}),
+    ("--model", {"help": "the model's name; required unless --replay"}),
+    ("--sessions", {"type": int, "default": 80, "help": "agent sessions at once"}),
+    ("--rounds", {"type": int, "default": 3, "help": "rounds a session: fetch a record, store it"}),
+    ("--ctx", {"type": int, "default": 350, "help": "filler in the prompt, in tokens"}),
+    ("--tokenizer", {"metavar": "FILE", "help": "a tokenizer.json that counts the filler; without it, an estimate"}),
+    ("--max-tokens", {"type": int, "default": 2000, "help": "limit of one response"}),
+    ("--timeout", {"type": float, "default": 260.0, "metavar": "S", "help": "a session's deadline"}),
+    ("--tag", {"default": "repro", "help": "the run's name"}),
+    ("--rows", {"type": int, "default": 24, "help": "rows a record; more rows see more"}),
+    ("--concurrency", {"type": int, "help": "at most so many sessions at once (default: all)"}),
+    ("--thinking", {"choices": ("on", "off", "server"), "default": "server", "help": "ask the chat template for it"}),
+    ("--temperature", {"default": "0", "help": "a number, or `server` for the server's default"}),
+    ("--shared-prefix", {"type": float, "default": 0.0, "metavar": "SHARE", "help": "of the filler, for the prefix cache"}),
+    ("--aborts", {"type": float, "default": 0.0, "metavar": "SHARE", "help": "of requests asked once more and hung up on"}),
+    ("--waves", {"type": int, "default": 1, "help": "how often all sessions run, one wave after the other"}),
+    ("--soak", {"type": float, "default": 0.0, "metavar": "S", "help": "further waves until so many seconds are over"}),
+    ("--seed", {"type": int, "help": "of the nonces (default: a new one; it is in the result)"}),
+    ("--extra-body", {"default": "{}", "metavar": "JSON", "help": "merged into every request"}),
+    ("--api-key-env", {"metavar": "NAME", "help": "the variable that holds the API key"}),
+    ("--control", {"metavar": "ARM", "help": "always run a control arm: concurrency=4 or url=http://…"}),
+    ("--no-control", {"action": "store_true", "help": "never run one; without it more than one slip asks for it"}),
+    ("--keep-going", {"action": "store_true", "help": "no early stop after two sessions with hard findings"}),
+    ("--max-infra", {"type": int, "default": 0, "metavar": "N", "help": "sessions that may fail without an answer"}),
+    ("--min-concurrency", {"type": float, "default": 0.5, "metavar": "SHARE",
+                           "help": "of the sessions, must run at once, and not wait for this client"}),
+    ("--streams", {"type": Path, "metavar": "FILE", "help": "raw streams of unclean sessions (default: a temporary file)"}),
+    ("--max-client-cpu", {"type": float, "default": 0.8, "metavar": "SHARE", "help": "of a core; above it, inconclusive"}),
+    ("--processes", {"type": int, "default": 0, "metavar": "N", "help": "of this client (default: as many as it takes)"}),
+    ("--metrics-url", {"metavar": "URL", "help": "the server's /metrics, where the endpoint itself has none"}),
+    ("--replay", {"type": Path, "metavar": "FILE", "help": "judge such a file again, ask nobody"}),
+    ("--jsonl", {"action": "store_true", "help": "one JSON object a line instead of text"}),
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -52,73 +87,8 @@ def asked_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Asked:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `repro`, by the names the original script had and the further ones."""
-    option = parser.add_argument
-    option("--base-url", default="http://127.0.0.1:30001", help="the endpoint, with or without /v1")
-    option("--model", help="the model's name; required unless --replay")
-    option("--sessions", type=int, default=80, help="agent sessions at once")
-    option("--rounds", type=int, default=3, help="rounds a session: fetch a record, store it")
-    option("--ctx", type=int, default=350, help="filler in the prompt, in tokens")
-    option(
-        "--tokenizer", metavar="FILE", help="a tokenizer.json that counts the filler; without it, an estimate"
-    )
-    option("--max-tokens", type=int, default=2000, help="limit of one response")
-    option("--timeout", type=float, default=260.0, metavar="S", help="a session's deadline")
-    option("--tag", default="repro", help="the run's name")
-    option("--rows", type=int, default=24, help="rows a record; more rows see more")
-    option("--concurrency", type=int, help="at most so many sessions at once (default: all)")
-    option(
-        "--thinking", choices=("on", "off", "server"), default="server", help="ask the chat template for it"
-    )
-    option("--temperature", default="0", help="a number, or `server` for the server's default")
-    option(
-        "--shared-prefix",
-        type=float,
-        default=0.0,
-        metavar="SHARE",
-        help="of the filler, for the prefix cache",
-    )
-    option(
-        "--aborts",
-        type=float,
-        default=0.0,
-        metavar="SHARE",
-        help="of requests asked once more and hung up on",
-    )
-    option("--waves", type=int, default=1, help="how often all sessions run, one wave after the other")
-    option(
-        "--soak", type=float, default=0.0, metavar="S", help="further waves until so many seconds are over"
-    )
-    option("--seed", type=int, help="of the nonces (default: a new one; it is in the result)")
-    option("--extra-body", default="{}", metavar="JSON", help="merged into every request")
-    option("--api-key-env", metavar="NAME", help="the variable that holds the API key")
-    option("--control", metavar="ARM", help="always run a control arm: concurrency=4 or url=http://…")
-    option(
-        "--no-control", action="store_true", help="never run one; without it more than one slip asks for it"
-    )
-    option("--keep-going", action="store_true", help="no early stop after two sessions with hard findings")
-    option("--max-infra", type=int, default=0, metavar="N", help="sessions that may fail without an answer")
-    option(
-        "--min-concurrency",
-        type=float,
-        default=0.5,
-        metavar="SHARE",
-        help="of the sessions, must run at once, and not wait for this client",
-    )
-    option(
-        "--streams",
-        type=Path,
-        metavar="FILE",
-        help="raw streams of unclean sessions (default: a temporary file)",
-    )
-    option(
-        "--max-client-cpu", type=float, default=0.8, metavar="SHARE", help="of a core; above it, inconclusive"
-    )
-    option(
-        "--processes", type=int, default=0, metavar="N", help="of this client (default: as many as it takes)"
-    )
-    option("--metrics-url", metavar="URL", help="the server's /metrics, where the endpoint itself has none")
-    option("--replay", type=Path, metavar="FILE", help="judge such a file again, ask nobody")
-    option("--jsonl", action="store_true", help="one JSON object a line instead of text")
+    for name, how in _OPTIONS:
+        parser.add_argument(name, **how)
 
 
 def options_of(args: argparse.Namespace) -> Options:
