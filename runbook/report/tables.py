@@ -93,11 +93,12 @@ _VERDICTS = {"no regression": "pass", "regression": "fail", "inconclusive": "inc
 
 
 def _verdict(row: Mapping[str, Any]) -> str:
-    """A run without a regression says how great a one it may have missed."""
+    """A run without a regression says how great a one it may have missed; a loss that is seen and allowed is named."""
     low = number(row.get("low"))
     if row.get("verdict") != "no regression" or low is None:
         return text(row.get("verdict"))
-    return f"no regression beyond {max(0.0, 1 - low):.1%}"
+    seen = "slower, " if row.get("slower") is True else ""
+    return f"{seen}no regression beyond {max(0.0, 1 - low):.1%}"
 
 
 def _compared(row: Mapping[str, Any]) -> Row:

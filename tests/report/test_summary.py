@@ -45,3 +45,11 @@ def test_what_markdown_obeys_is_escaped(text: str, want: str) -> None:
 def test_long_lists_are_cut() -> None:
     flags = record()["findings"] * 100
     assert len(report.markdown(record("word", findings=flags)).splitlines()) <= 40
+
+
+@pytest.mark.parametrize(
+    ("slower", "said"), [(True, "slower, no regression beyond 7.5%"), (False, "| no regression beyond 7.5%")]
+)
+def test_a_loss_that_is_seen_and_allowed_is_still_named_one(slower: bool, said: str) -> None:
+    row = {"concurrency": 8, "low": 0.925, "high": 0.98, "verdict": "no regression", "slower": slower}
+    assert said in report.markdown(record("word", bench={"comparison": {"rows": [row]}}))
