@@ -103,13 +103,18 @@ def _entry(called: Called, at_s: float) -> dict[str, Any]:
     exit_code = called.value.get("exit") if isinstance(called.value, dict) else None
     return {
         "call": called.call,
-        "about": mask_text(_about(called))[:_ABOUT_LIMIT],
+        "about": _bounded(mask_text(_about(called))),
         "at_s": round(at_s, 3),
         "duration_s": round(called.duration_s, 3),
         "error": called.error,
         "exit": exit_code,
         "times": 1,
     }
+
+
+def _bounded(text: str) -> str:
+    """Whole words of a text: of a key that was cut in two, what masks it later would know neither half."""
+    return text if len(text) <= _ABOUT_LIMIT else f"{text[:_ABOUT_LIMIT].rpartition(' ')[0]} …"
 
 
 def _about(called: Called) -> str:

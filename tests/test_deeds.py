@@ -84,6 +84,13 @@ def test_a_commands_words_are_told_without_their_secrets() -> None:
     assert about.endswith("--sessions 80")
 
 
+def test_of_a_long_command_whole_words_are_told() -> None:
+    about = of(called("job_start", {"job": "1"}, argv=["check", "x" * 290, "sk-secret-key"])).calls[0][
+        "about"
+    ]
+    assert about == f"check {'x' * 290} …"
+
+
 def test_the_calls_are_bounded_and_those_left_out_are_counted() -> None:
     found = of(*(called("units", {}, about=f"units={n}") for n in range(deeds.LIMIT + 7)))
     assert (len(found.calls), found.left_out) == (deeds.LIMIT, 7)

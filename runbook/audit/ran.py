@@ -26,7 +26,7 @@ def lines(record: Record) -> Iterator[str]:
     calls, programs = record.rows("calls"), record.rows("programs")
     if calls:
         yield "calls of the helper:"
-        yield from (f"  {_at(row)}  {row.get('call')} {row.get('about')}  {_spent(row)}" for row in calls)
+        yield from (f"  {_at(row)}  {_call(row)}  {_spent(row)}" for row in calls)
         yield from _left_out(record, "calls_left_out", "call")
     if programs:
         yield "programs that ran on the host:"
@@ -34,6 +34,10 @@ def lines(record: Record) -> Iterator[str]:
             f"  {_at(row)}  {short_words(str(row.get('command')))}  {_spent(row)}" for row in programs
         )
         yield from _left_out(record, "programs_left_out", "run")
+
+
+def _call(row: Mapping[str, Any]) -> str:
+    return " ".join(str(row[key]) for key in ("call", "about") if row.get(key))
 
 
 def _at(row: Mapping[str, Any]) -> str:

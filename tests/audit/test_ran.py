@@ -45,10 +45,20 @@ def test_a_record_of_before_there_were_programs_says_nothing_of_them() -> None:
 
 
 def test_each_program_is_told_with_its_end_its_number_and_its_time() -> None:
-    told = list(ran.lines(of(calls=[CALL], calls_left_out=1, programs=[SHOW, SMI], programs_left_out=12)))
+    told = list(
+        ran.lines(
+            of(
+                calls=[CALL, CALL | {"call": "ping", "about": ""}],
+                calls_left_out=1,
+                programs=[SHOW, SMI],
+                programs_left_out=12,
+            )
+        )
+    )
     assert told == [
         "calls of the helper:",
         "       3.1 s  units unit=a.service  60 times, 1.5 s",
+        "       3.1 s  ping  60 times, 1.5 s",
         "  and 1 call more",
         "programs that ran on the host:",
         "       3.1 s  systemctl show -- a.service  exit 0, 60 times, 1.25 s, longest 0.5 s",
