@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.report import figures
 from runbook.report.reading import number, outcome_of, rows, table, text
+from runbook.text import short_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,7 +140,7 @@ def _program(row: Mapping[str, Any]) -> Row:
     spent = (figures.seconds(row.get(key)) for key in ("at_s", "duration_s", "longest_s"))
     ended = text(row.get("error")) or text(row.get("exit"))
     times = text(row.get("times")) or "1"
-    return Row((text(row.get("command")), text(row.get("call")), times, *spent, ended))
+    return Row((short_words(text(row.get("command"))), text(row.get("call")), times, *spent, ended))
 
 
 def _call(row: Mapping[str, Any]) -> Row:
