@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from runbook.load.nonces import Registry
     from runbook.load.script import Script
 
-GOOD_ENDS = ("maxrounds", "done", "budget", "notool")
+DONE_ENDS = ("maxrounds", "done")
+DECLINED_ENDS = ("budget", "notool")
+"""The model went no further: no corruption, and no copy that could be compared."""
+GOOD_ENDS = (*DONE_ENDS, *DECLINED_ENDS)
 INFRA_ENDS = ("error", "streamerror", "timeout", "refused", "abort", "cancelled")
 _SEEN_IN_PART = frozenset(("flood", "leak", "badutf8", "foreign"))
 """Classes that need no whole response: a server may flood until the deadline."""

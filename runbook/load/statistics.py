@@ -69,8 +69,8 @@ def rising_trend(events: Sequence[int], trials: Sequence[int]) -> float:
         return _normal_trend(seen, total, trials)
     ways: dict[tuple[int, int], int] = {(0, 0): 1}
     for wave, size in enumerate(trials):
-        ways = _with_wave(ways, wave, size, sum(events))
-    final = {score: count for (placed, score), count in ways.items() if placed == sum(events)}
+        ways = _with_wave(ways, wave, size, total)
+    final = {score: count for (placed, score), count in ways.items() if placed == total}
     return sum(count for score, count in final.items() if score >= seen) / max(1, sum(final.values()))
 
 

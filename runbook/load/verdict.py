@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runbook.load.defects import Severity
-from runbook.load.judgement import GOOD_ENDS, INFRA_ENDS
+from runbook.load.judgement import DECLINED_ENDS, GOOD_ENDS, INFRA_ENDS
 from runbook.load.outcome import Finding, Outcome
 from runbook.load.statistics import rising_trend, upper_bound
 
@@ -190,7 +190,7 @@ def _ends(records: Sequence[Record]) -> Finding:
 
 
 def _declined(records: Sequence[Record]) -> Iterator[Finding]:
-    declined = [record for record in records if record.end in ("budget", "notool")]
+    declined = [record for record in records if record.end in DECLINED_ENDS]
     if not declined:
         return
     kinds = counts(declined)

@@ -8,6 +8,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from runbook.charset import spelled_out
+from runbook.load.judgement import DECLINED_ENDS, DONE_ENDS, INFRA_ENDS
 from runbook.report.reading import number, numbers, rows, table, text
 
 if TYPE_CHECKING:
@@ -30,12 +31,11 @@ _STYLE: dict[str, Any] = {
 OTHERS = "others"
 INCHES = (4.4, 3.0)
 # Ways a session ends that are as it should be, and those that say nothing about the model's words.
-WELL = frozenset({"maxrounds", "done"})
-LOST = frozenset({"timeout", "cancelled", "infra", "http", "connect", "stalled"})
+WELL = frozenset(DONE_ENDS)
+LOST = frozenset((*DECLINED_ENDS, *INFRA_ENDS))
 MOST_LEVELS = 50
-MOST_ENDS = (
-    12  # as many as a legend has room for; a load generator knows some twenty, and a run sees few of them
-)
+# As many as a legend has room for; a load generator knows some twenty, and a run sees few of them.
+MOST_ENDS = 12
 
 
 def available() -> bool:

@@ -85,6 +85,24 @@ def test_curves_take_their_colours_from_the_page_and_their_ids_are_their_own() -
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.parametrize(
+    ("end", "colour"),
+    [
+        ("maxrounds", "pass"),
+        ("refused", "warn"),
+        ("streamerror", "warn"),
+        ("notool", "warn"),
+        ("leak", "fail"),
+    ],
+)
+def test_only_a_corrupt_end_has_the_colour_of_corruption(end: str, colour: str) -> None:
+    drawn = curves.of_course(
+        {"name": "v", "counts": {end: 3}, "over_time": [{"at_s": 1, "counts": {end: 2}}]}
+    )
+    assert drawn is not None
+    assert [name for name in ("pass", "warn", "fail") if f"var(--{name})" in drawn] == [colour]
+
+
 def test_a_run_that_ended_in_a_thousand_ways_has_one_drawing_with_the_rest_as_one() -> None:
     ends = {f"end {number}": 1 for number in range(1000)}
     run = {"name": "v", "counts": ends, "over_time": [{"at_s": 1, "counts": ends}]}

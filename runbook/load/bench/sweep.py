@@ -170,7 +170,7 @@ class _Telling:
         counts = f"{done} of {self.slot.requests or sent} requests, {rate:.1f}/s, " if sent else ""
         failures = f"{failed} failed, " if failed else ""
         self.say(
-            f"concurrency {self.slot.concurrency}, repeat {self.slot.repeat + 1} of {self.repeats}: "
+            f"{named(self.slot.concurrency)}, repeat {self.slot.repeat + 1} of {self.repeats}: "
             f"{counts}{failures}{elapsed:.0f} of {self.expected_s:.0f} s",
             concurrency=self.slot.concurrency, repeat=self.slot.repeat, done=done, sent=sent, failed=failed,
             requests_s=round(rate, 2), elapsed_s=elapsed, whole_s=self.expected_s,
