@@ -59,3 +59,11 @@ def test_a_record_of_a_real_host_tells_its_processes_and_what_was_asked(
     assert restarts == {laying.unit(role): (before[role], after[role]) for role in ("prefill", "decode")}
     assert shown.document["operator"]["fingerprint"].startswith("SHA256:")
     assert {"files_write", "unit_restart", "machine"} <= {row["call"] for row in shown.document["calls"]}
+    ran = {row["command"]: row for row in shown.document["programs"]}
+    for role in ("prefill", "decode"):
+        restart = ran[f"systemctl restart --no-block -- {laying.unit(role)}"]
+        assert (restart["call"], restart["exit"], restart["times"]) == ("unit_restart", 0, 1)
+    assert [row["exit"] for command, row in ran.items() if command.startswith("bash -n ")] == [0, 0]
+    asked = [row for row in ran.values() if row["call"] == "units"]
+    assert max(row["times"] for row in asked) > 1
+    assert all(row["duration_s"] >= row["longest_s"] > 0 for row in asked)
