@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from runbook.load.bench.settings import Settings
     from runbook.load.bench.sweep import Bench as Measured
-    from runbook.load.bench.sweep import Say
+    from runbook.load.saying import Say
     from runbook.model import Bench
     from runbook.options import Options
     from runbook.request import Request

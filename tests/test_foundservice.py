@@ -102,17 +102,17 @@ def test_a_host_that_serves_nothing_says_how_to_name_units() -> None:
 class Serving(FakeHost):
     """A host one of whose managers runs the units of ANSWER, or none; HOME is known to whoever asks for it."""
 
-    def __init__(self, answer: dict[str, Any]) -> None:
+    def __init__(self, found: dict[str, Any]) -> None:
         super().__init__()
-        self.answer = answer
+        self.found = found
 
     def _serving(self, units: list[str], words: list[str]) -> dict[str, Any]:
-        return self.answer
+        return self.found
 
     def _observe(self, files: list[str], units: list[str], **asked: Any) -> dict[str, Any]:
         seen = super()._observe(files=files, units=[])
         home = {"HOME": "/srv/ann"} if "HOME" in asked["names"] else {}
-        return {**seen, "manager": {"environ": home, "error": None}, "units": self.answer}
+        return {**seen, "manager": {"environ": home, "error": None}, "units": self.found}
 
 
 UNIT: dict[str, Any] = {
