@@ -60,12 +60,12 @@ def _open_to(entry: str, found: os.stat_result, trusted: Collection[int]) -> str
     link = stat.S_ISLNK(found.st_mode)
     where = f"{'is reached by the symlink' if link else 'stands below'} {entry}, which"
     if found.st_uid not in trusted:
-        return f"{where} belongs to {_shown(found.st_uid)} (mode {mode:04o})"
+        return f"{where} belongs to {_name(found.st_uid)} (uid {found.st_uid}, mode {mode:04o})"
     if link or mode & stat.S_ISVTX:
         return None
     if mode & stat.S_IWOTH:
         return (
-            f"{where} everybody can write (mode {mode:04o}, of {_shown(found.st_uid)}; `chmod o-w` closes it)"
+            f"{where} everybody can write (of {_name(found.st_uid)}, mode {mode:04o}; `chmod o-w` closes it)"
         )
     if mode & stat.S_IWGRP and _has_acl(entry):
         return f"{where} others can write by its ACL (mode {mode:04o}; `setfacl --remove-all` closes it)"
@@ -113,6 +113,6 @@ def _user(uid: int) -> pwd.struct_passwd | None:
         return None
 
 
-def _shown(uid: int) -> str:
+def _name(uid: int) -> str:
     user = _user(uid)
-    return f"{user.pw_name if user else 'nobody known'} (uid {uid})"
+    return user.pw_name if user else "nobody known"

@@ -51,7 +51,7 @@ def check(state: str) -> None:
     if problem:
         raise Refusal(
             "invalid",
-            f"{state}: {problem}; runbook keeps its state (state_dir) only where nobody else can write or replace it",
+            f"{state}: {problem}; set state_dir to a place that nobody else can write or replace",
             {"path": state},
         )
 

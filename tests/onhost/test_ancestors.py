@@ -57,7 +57,7 @@ def test_a_directory_that_everybody_can_write_is_one(above: Path, place: str) ->
     above.chmod(0o707)
     who = pwd.getpwuid(os.geteuid()).pw_name
     assert ancestors.problem(str(above / place)) == (
-        f"stands below {above}, which everybody can write (mode 0707, of {who} (uid {os.geteuid()}); `chmod o-w` closes it)"
+        f"stands below {above}, which everybody can write (of {who}, mode 0707; `chmod o-w` closes it)"
     )
 
 
@@ -71,7 +71,7 @@ def test_in_a_sticky_one_what_is_another_users_is_theirs_to_rename(above: Path) 
     above.chmod(0o1777)
     os.chown(above / "between", STRANGER, STRANGER)
     said = ancestors.problem(str(above / "between"))
-    assert said == f"stands below {above}/between, which belongs to nobody known (uid 12345) (mode 0700)"
+    assert said == f"stands below {above}/between, which belongs to nobody known (uid 12345, mode 0700)"
 
 
 @as_root

@@ -57,7 +57,7 @@ def test_one_that_others_could_replace_is_refused_and_named(tmp_path: Path) -> N
     (tmp_path / "open").chmod(0o777)
     said = refused(tmp_path / "open" / "svc")
     assert said.startswith(f"{tmp_path}/open/svc: stands below {tmp_path}/open, which everybody can write")
-    assert said.endswith("keeps its state (state_dir) only where nobody else can write or replace it")
+    assert said.endswith("; set state_dir to a place that nobody else can write or replace")
 
 
 def test_nothing_is_made_where_others_could_replace_it(tmp_path: Path) -> None:
