@@ -37,7 +37,7 @@ def run_together(argvs: Iterable[Sequence[str]], *, timeout_s: float) -> list[st
 
 
 def hung(refusal: Refusal) -> bool:
-    """Whether a program was refused an answer of because it gave none in time."""
+    """Whether it says that a program gave no answer in time."""
     return refusal.kind == "failed" and refusal.data.get("exit", 0) is None
 
 
@@ -55,6 +55,9 @@ class Running:
         except FileNotFoundError:
             self._process = None
             self._noted.ended(None, ABSENT)
+        except OSError as error:
+            self._noted.ended(None, error.strerror)
+            raise
 
     def text(self, *, timeout_s: float = 30.0, expect: Sequence[int] = (0,)) -> str:
         """Its standard output once it has ended, at most `timeout_s` after its start; refusals as of `run`.

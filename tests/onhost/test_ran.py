@@ -85,6 +85,16 @@ def test_a_program_that_is_not_there_is_told_as_that(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.real
+def test_a_program_that_cannot_be_started_is_told_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "systemctl").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with InProcessWire("writing") as wire:
+        assert ends(told(wire, "daemon_reload")) == [("systemctl daemon-reload", None, "Permission denied")]
+
+
+@pytest.mark.real
 def test_a_check_before_a_write_is_told(tmp_path: Path, writing: InProcessWire) -> None:
     change: dict[str, Any] = {
         "path": str(tmp_path / "a.sh"), "before": None, "b64": "ZmkK", "mode": 0o755, "uid": None, "gid": None,
