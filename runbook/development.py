@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from runbook import interrupt
+
 CHECKOUT = Path(__file__).resolve().parents[1]
 LOCKS = ("requirements-dev.lock", "requirements-lab.lock", "requirements-report.lock")
 CHECKS = (
@@ -63,17 +65,31 @@ def real_host(
         why = "--real needs a checkout of runbook: the host is booted by its tests/system"
         return app.refuse(Request(f"lab.{action}", json=json), errors.UsageError(why))
     flags = [flag for flag, given in (("--reset", reset), ("--json", json)) if given]
-    return subprocess.run([*_real(action, directory), *flags], cwd=checkout, check=False).returncode
+    return _waited_for([*_real(action, directory), *flags], checkout)[0]
 
 
 def real_host_standing(directory: Path, *, checkout: Path = CHECKOUT) -> dict[str, Any] | None:
     """What `lab.status --real --json` says of the real host; None where none stands."""
     if not ((directory / ".lab/real/standing.json").exists() and _boots_hosts(checkout)):
         return None
-    command = [*_real("status", directory), "--json"]
-    told = subprocess.run(command, cwd=checkout, stdout=subprocess.PIPE, check=False).stdout
+    _, told = _waited_for([*_real("status", directory), "--json"], checkout, stdout=subprocess.PIPE)
     found: dict[str, Any] | None = json.loads(told)["real"]
     return found
+
+
+def _waited_for(command: list[str], checkout: Path, stdout: int | None = None) -> tuple[int, bytes]:
+    """Exit code and output of tests.system.real, which ends in order when it is interrupted: we only wait for that."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def ask(number: int) -> None:
+        for child in started:
+            child.send_signal(number)
+
+    with interrupt.passed_on(ask):
+        with interrupt.held_back():
+            started.append(subprocess.Popen(command, cwd=checkout, stdout=stdout))
+        told, _ = started[0].communicate()
+        return started[0].returncode, told
 
 
 def _boots_hosts(checkout: Path) -> bool:

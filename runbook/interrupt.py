@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runbook.errors import InterruptedByOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
 
@@ -37,20 +37,61 @@ class Interrupt:
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Route SIGINT, SIGTERM and SIGHUP here until left."""
-        before = {number: signal.signal(number, self.request) for number in _NUMBERS}
-        try:
+        with _routed(self.request):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 @contextlib.contextmanager
 def at_once() -> Iterator[None]:
     """Let the first request raise KeyboardInterrupt: whoever waits for a person's answer waits for no safe point."""
-    before = {number: signal.signal(number, signal.default_int_handler) for number in _NUMBERS}
+    with _routed(signal.default_int_handler):
+        yield
+
+
+@contextlib.contextmanager
+def passed_on(to: Callable[[int], None]) -> Iterator[None]:
+    """Leave requests to a program that we wait for: `to` hands it their signal."""
+    with _routed(lambda number, frame: to(number)):
+        yield
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """Let requests wait, also in a program started here, which has not begun to listen: it lets them in by `once`."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _NUMBERS)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def once() -> Iterator[None]:
+    """Let one request raise KeyboardInterrupt; later ones, and those after the end, stop neither the way out nor what is done."""
+    for number in _NUMBERS:
+        signal.signal(number, _raise_and_ignore)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _NUMBERS)
+    try:
+        yield
+    finally:
+        _ignore()
+
+
+def _raise_and_ignore(number: int, frame: FrameType | None) -> None:
+    _ignore()
+    raise KeyboardInterrupt
+
+
+def _ignore() -> None:
+    for number in _NUMBERS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _routed(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in _NUMBERS}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

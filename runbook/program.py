@@ -151,11 +151,15 @@ class RunbookProgram(Program):
         self.list_tasks()
         raise Exit
 
-    def execute(self) -> None:
+    def run(self, argv: list[str] | None = None, exit: bool = True) -> None:
+        """Invoke makes a 1 of Ctrl-C, be it at work or before."""
         try:
-            super().execute()
-        except KeyboardInterrupt:
-            raise Exit(code=INTERRUPTED) from None
+            super().run(argv, exit)
+        except SystemExit as ended:
+            if isinstance(ended.__context__, KeyboardInterrupt):
+                sys.stderr.write("interrupted\n")
+                raise SystemExit(INTERRUPTED) from None
+            raise
 
 
 def _require_a_directory() -> None:
@@ -254,7 +258,7 @@ def _end_as_defect(kind: type[BaseException], error: BaseException, trace: Trace
     sys.__excepthook__(kind, error, trace)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(INTERRUPTED if kind is KeyboardInterrupt else DEFECT)
+    os._exit(DEFECT)
 
 
 if __name__ == "__main__":

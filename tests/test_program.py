@@ -130,3 +130,16 @@ def test_a_terminal_without_the_character_is_shown_an_escape() -> None:
     done = shell("invoke plan --host ü", PYTHONIOENCODING="ascii", LC_ALL="C.UTF-8")
     assert done.returncode == 2
     assert r"no host named '\xfc'" in done.stdout
+
+
+@pytest.mark.parametrize("command", [COMMAND, f"{sys.executable} -m runbook"])
+def test_ctrl_c_before_any_task_is_at_work_ends_in_130_and_one_line(command: str, tmp_path: Path) -> None:
+    (tmp_path / "tasks.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    ended = shell(f"{command} --search-root {tmp_path} status")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
+
+
+def test_ctrl_c_while_runbook_is_imported_does_too(tmp_path: Path) -> None:
+    (tmp_path / "invoke.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    ended = shell(f"{sys.executable} -m runbook status", PYTHONPATH=f"{tmp_path}{os.pathsep}{HERE}")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")

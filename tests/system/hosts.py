@@ -127,9 +127,11 @@ class Fleet:
         run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self._key)])
         self._known_hosts.touch()
 
-    def boot(self, names: Sequence[str], binds: Sequence[Bind] = ()) -> tuple[TestHost, ...]:
-        """Boot one host a name, all at once; returns when sshd answers on each. All see `binds`."""
-        hosts = tuple(self._host(index, name, binds) for index, name in enumerate(names))
+    def boot(
+        self, names: Sequence[str], binds: Sequence[Bind] = (), host_key: Path | None = None
+    ) -> tuple[TestHost, ...]:
+        """Boot one host a name, all at once; returns when sshd answers on each. All see `binds` and have `host_key`, if given."""
+        hosts = tuple(self._host(index, name, binds, host_key) for index, name in enumerate(names))
         with ThreadPoolExecutor(len(hosts)) as pool:
             list(pool.map(TestHost.power_on, hosts))
         return hosts
@@ -143,8 +145,8 @@ class Fleet:
     def place(self) -> Place:
         return self._place
 
-    def _host(self, index: int, name: str, binds: Sequence[Bind]) -> TestHost:
-        made = machine.made(self._place, self._place.record(index, name), self._tree, binds)
+    def _host(self, index: int, name: str, binds: Sequence[Bind], host_key: Path | None) -> TestHost:
+        made = machine.made(self._place, self._place.record(index, name), self._tree, binds, host_key)
         self._machines.append(made)
         self._let_in(made.record.root)
         address = made.record.address

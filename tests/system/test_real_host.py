@@ -7,6 +7,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from tests.system.boot import cgroups, owner
 from tests.system.controller import Controller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.system
 
@@ -83,6 +84,46 @@ def test_a_real_host_stays_up_for_a_rollout_and_leaves_nothing(desk: Controller)
     assert traces(place, real["pid"]) == []
     assert not Path(real["host_file"]).exists()
     assert desk.run("lab.status", "--real").code == 3
+
+
+def test_a_host_has_the_key_of_the_one_before(desk: Controller) -> None:
+    def key() -> str:
+        words = shlex.split(desk.run("lab.up", "--real", "--reset").document["real"]["ssh"])
+        file = next(word for word in words if word.startswith("-oUserKnownHostsFile="))
+        return Path(file.partition("=")[2]).read_text().split(maxsplit=1)[1]
+
+    assert key() == key()
+
+
+def wait_until(holds: Callable[[], bool], seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until, "did not come true in time"
+        time.sleep(0.02)
+
+
+def is_of_the_dead(place: Path) -> bool:
+    whose = owner.load(place / "owner.json")
+    return place.exists() and (whose is None or not whose.alive)
+
+
+@pytest.mark.parametrize("pressed", [os.killpg, os.kill])
+@pytest.mark.parametrize(("begun", "then_s"), [("lock", 0.0), ("keeper.log", 0.0), ("keeper.log", 1.5)])
+def test_ctrl_c_at_any_moment_of_its_start_leaves_nothing(
+    desk: Controller, begun: str, then_s: float, pressed: Callable[[int, int], None]
+) -> None:
+    """In a terminal every process gets it; by `kill` only the first does."""
+    runs = conftest.CACHE / "runs"
+    before = set(runs.iterdir())
+    with desk.start("lab.up", "--real") as starting:
+        wait_until((desk.directory / ".lab/real" / begun).exists, 60)
+        time.sleep(then_s)
+        pressed(starting.pid, signal.SIGINT)
+        said, complained = starting.communicate(timeout=60)
+    assert (starting.returncode, said + complained) == (130, b"interrupted\n")
+    assert not (desk.directory / "hosts/real.yml").exists()
+    assert desk.run("lab.status", "--real").code == 3
+    wait_until(lambda: not any(map(is_of_the_dead, set(runs.iterdir()) - before)), 10)
 
 
 @pytest.mark.heavy

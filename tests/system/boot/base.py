@@ -90,7 +90,7 @@ def built(source: Mirror, root: Path) -> Path:
     kept = _place(source, root)
     with locked(root / "bases.lock"):
         for left in (root / "bases").glob("*.building"):  # whoever held the lock before us died over it
-            shutil.rmtree(left)
+            _take_away(left)
         if not kept.exists():
             kept.parent.mkdir(exist_ok=True)
             _build(source, kept)
@@ -115,12 +115,29 @@ def _kind(source: Mirror) -> str:
 def _build(source: Mirror, kept: Path) -> None:
     fresh = Path(tempfile.mkdtemp(dir=kept.parent, suffix=".building"))
     fresh.chmod(0o755)
-    run(
-        ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", source.suite, str(fresh), source.url],
-        timeout_s=BUILD_TIMEOUT_S,
-    )  # fmt: skip
-    _dress(fresh)
-    fresh.rename(kept)
+    command = [
+        "debootstrap",
+        "--variant=minbase",
+        f"--include={','.join(PACKAGES)}",
+        source.suite,
+        str(fresh),
+        source.url,
+    ]
+    try:
+        run(command, timeout_s=BUILD_TIMEOUT_S)
+        _dress(fresh)
+        fresh.rename(kept)
+    except BaseException:
+        _take_away(fresh)
+        raise
+
+
+def _take_away(tree: Path) -> None:
+    """Remove a tree that was not finished, after what debootstrap had mounted in it."""
+    mounted = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    for place in reversed([place for place in mounted if Path(place).is_relative_to(tree)]):
+        attempt(["umount", "--lazy", place])
+    shutil.rmtree(tree)
 
 
 def _dress(tree: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
+import signal
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -10,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SHOWN = 2000
+_PIPE = subprocess.PIPE
 
 
 class ProgramFailed(Exception):
@@ -27,11 +31,17 @@ def run(argv: Sequence[str], *, timeout_s: float = 30.0, stdin: bytes = b"") -> 
 
 def output(argv: Sequence[str], *, timeout_s: float = 30.0, stdin: bytes = b"") -> bytes:
     """A program's very output; raises ProgramFailed."""
-    done = subprocess.run(argv, input=stdin, capture_output=True, timeout=timeout_s, check=False)
-    if done.returncode:
-        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()[-_SHOWN:]
-        raise ProgramFailed(argv, done.returncode, said)
-    return done.stdout
+    with subprocess.Popen(argv, stdin=_PIPE, stdout=_PIPE, stderr=_PIPE, start_new_session=True) as program:
+        try:
+            out, err = program.communicate(stdin, timeout=timeout_s)
+        except BaseException:  # Ctrl-C, or its time is up: what it started goes with it
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+            raise
+    if program.returncode:
+        said = (err or out).decode("utf-8", "replace").strip()[-_SHOWN:]
+        raise ProgramFailed(argv, program.returncode, said)
+    return out
 
 
 def attempt(argv: Sequence[str], *, timeout_s: float = 30.0) -> bool:

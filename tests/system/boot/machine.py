@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import socket
 import subprocess
 import time
@@ -98,10 +99,16 @@ class Machine:
         run(["ip", "link", "set", self.record.veth, state])
 
 
-def made(place: Place, record: Record, base: Path, binds: Sequence[Bind] = ()) -> Machine:
-    """A machine with an empty disk over the base and its cable plugged in, written down first."""
+def made(
+    place: Place, record: Record, base: Path, binds: Sequence[Bind] = (), host_key: Path | None = None
+) -> Machine:
+    """A machine with an empty disk over the base and its cable plugged in, written down first.
+
+    Its sshd has `host_key`, the file of a private key with its public half beside it, else one of its own.
+    """
     place.write(record)
     _lay_disk(record, base)
+    _lay_host_key(record.root / "etc/ssh/ssh_host_ed25519_key", host_key)
     _lay_network(place, record)
     return Machine(record, binds)
 
@@ -119,7 +126,14 @@ def _lay_disk(record: Record, base: Path) -> None:
     # Without its own name in hosts, sudo waits 20 s for a resolver.
     (etc / "hosts").write_text(f"127.0.0.1 localhost {record.name}\n::1 localhost\n")
     (etc / "machine-id").write_text(f"{uuid.uuid4().hex}\n")
-    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(etc / "ssh/ssh_host_ed25519_key")])
+
+
+def _lay_host_key(laid: Path, kept: Path | None) -> None:
+    if kept is None:
+        run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(laid)])
+        return
+    for ending in ("", ".pub"):
+        shutil.copy(f"{kept}{ending}", f"{laid}{ending}")  # with its mode
 
 
 def _lay_network(place: Place, record: Record) -> None:

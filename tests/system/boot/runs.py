@@ -26,6 +26,12 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+def clear(cache: Path) -> None:
+    """Take away what the dead left."""
+    with locked(cache / "runs.lock"):
+        _sweep(cache / "runs")
+
+
 def claim(cache: Path) -> Place:
     """A place that is ours, its bridge up. Raises RuntimeError when every number is taken."""
     with locked(cache / "runs.lock"):

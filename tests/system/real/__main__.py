@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runbook import app, labtasks
-from runbook.errors import PreflightError, RunbookError
+from runbook import app, interrupt, labtasks
+from runbook.errors import InterruptedByOperator, PreflightError, RunbookError
 from runbook.request import Request
 from tests.system.boot.commands import ProgramFailed
 from tests.system.real import switch
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tests.system.real.standing import Standing
 
 _NOT_UP = 3  # as `systemctl is-active` has it
-_INTERRUPTED = 130
 
 
 def main(words: Sequence[str]) -> int:
@@ -28,7 +27,8 @@ def main(words: Sequence[str]) -> int:
     request = Request(f"lab.{asked.action}", (), json=asked.json)
     view = app.view_of(request)
     try:
-        standing, code, said = _ACTIONS[asked.action](asked, view.say)
+        with interrupt.once():
+            standing, code, said = _ACTIONS[asked.action](asked, view.say)
     except RunbookError as error:
         return app.refuse(request, error)
     except (
@@ -37,10 +37,19 @@ def main(words: Sequence[str]) -> int:
     ) as error:  # of this machine: a directory nobody may write, an apt that fails
         return app.refuse(request, PreflightError(str(error)))
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return _interrupted(request, view.say)
     view.say(said)
     labtasks.tell(request, code, real=standing.to_json() if standing else None)
     return code
+
+
+def _interrupted(request: Request, say: Callable[[str], None]) -> int:
+    """Our own one line; nothing that was begun is left."""
+    error = InterruptedByOperator("interrupted")
+    if request.json:
+        return app.refuse(request, error)
+    say(str(error))
+    return error.exit_code
 
 
 def _parse(words: Sequence[str]) -> argparse.Namespace:

@@ -17,7 +17,7 @@ from runbook.errors import PreflightError, RunbookError
 from tests.system.boot import base, owner
 from tests.system.boot.commands import ProgramFailed
 from tests.system.hosts import fleet
-from tests.system.real import hostfile, standing, workers
+from tests.system.real import hostfile, hostkey, standing, workers
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -67,7 +67,7 @@ def main(directory: Path, tree: Path) -> int:
 
 def _hold(kept: Kept, file: Path, tree: Path, starter: TextIO) -> NoReturn:
     with fleet(base.cache(), tree) as ours:
-        (host,) = ours.boot([hostfile.NAME], workers.binds())
+        (host,) = ours.boot([hostfile.NAME], workers.binds(), hostkey.kept(base.cache()))
         workers.lay(host)
         hostfile.write(file, host)
         kept.save(standing.of(host, ours.place, owner.me(), file))

@@ -43,9 +43,15 @@ def up(directory: Path, *, reset: bool, say: Callable[[str], None]) -> Standing:
         if reason := requirements.obstacle(sys.platform, os.geteuid()):
             raise PreflightError(reason)
         extras.ensure(package_home() / "requirements-lab.lock", say)
-        keeper.start(directory, _tree(say), kept)
-        audit.forget(audit.directory(directory), hostfile.NAME)  # its chain begins anew with its disk
-        standing = kept.load()
+        tree = _tree(say)
+        try:
+            keeper.start(directory, tree, kept)
+            audit.forget(audit.directory(directory), hostfile.NAME)  # its chain begins anew with its disk
+            standing = kept.load()
+        except KeyboardInterrupt:
+            _end(directory, kept)
+            runs.clear(base.cache())
+            raise
         assert standing is not None
         return standing
 
