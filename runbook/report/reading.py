@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -51,15 +50,6 @@ def number(value: Any) -> float | None:
 
 def numbers(record: Any, key: str) -> list[float]:
     return [found for value in items(record, key) if (found := number(value)) is not None]
-
-
-def moment(value: Any) -> datetime.datetime | None:
-    """A moment with its offset, in UTC; None for anything else."""
-    try:
-        found = datetime.datetime.fromisoformat(value)
-        return found.astimezone(datetime.UTC) if found.tzinfo else None
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def outcome_of(value: Any) -> str:

@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runbook.audit.record import moment
 from runbook.report import figures
-from runbook.report.reading import items, moment, number, outcome_of, rows, table, text
+from runbook.report.reading import items, number, outcome_of, rows, table, text
 from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
