@@ -64,11 +64,11 @@ def extra_body(text: str) -> dict[str, Any]:
 
 
 def may_write(path: Path) -> bool:
-    """Whether a file can be written there, once the load is over."""
+    """Whether a file can be written there, or made, once the load is over."""
     try:
-        there, directory = path.exists(), path.is_dir()
+        if path.exists():
+            return not path.is_dir() and os.access(path, os.W_OK)
     except OSError:  # of a name that is too long for a file
         return False
     folder = path.absolute().parent
-    beside = folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
-    return beside and not directory and (not there or os.access(path, os.W_OK))
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
