@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from runbook import interrupt
+from runbook.errors import InterruptedByOperator
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 LOCKS = ("requirements-dev.lock", "requirements-lab.lock", "requirements-report.lock")
@@ -72,7 +73,9 @@ def real_host_standing(directory: Path, *, checkout: Path = CHECKOUT) -> dict[st
     """What `lab.status --real --json` says of the real host; None where none stands."""
     if not ((directory / ".lab/real/standing.json").exists() and _boots_hosts(checkout)):
         return None
-    _, told = _waited_for([*_real("status", directory), "--json"], checkout, stdout=subprocess.PIPE)
+    code, told = _waited_for([*_real("status", directory), "--json"], checkout, stdout=subprocess.PIPE)
+    if code == InterruptedByOperator.exit_code:
+        raise KeyboardInterrupt
     found: dict[str, Any] | None = json.loads(told)["real"]
     return found
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from runbook import development, labtasks
 from tests import jsonschemas
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 REAL = {"address": "192.0.2.10", "ssh": "ssh root@192.0.2.10", "host_file": "hosts/real.yml", "pid": 7}
 
@@ -51,3 +51,13 @@ def test_outside_of_a_checkout_no_real_host_is_booted(
     assert development.real_host("up", tmp_path, json=True, checkout=tmp_path) == 2
     assert "needs a checkout" in printed(capsys)["error"]
     assert development.real_host_standing(tmp_path, checkout=tmp_path) is None
+
+
+def test_a_look_at_the_real_host_that_was_interrupted_is_no_look(tmp_path: Path) -> None:
+    program = tmp_path / "tests/system/real/__main__.py"
+    program.parent.mkdir(parents=True)
+    program.write_text("raise SystemExit(130)")
+    (tmp_path / ".lab/real").mkdir(parents=True)
+    (tmp_path / ".lab/real/standing.json").touch()
+    with pytest.raises(KeyboardInterrupt):
+        development.real_host_standing(tmp_path, checkout=tmp_path)

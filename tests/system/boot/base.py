@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -133,11 +134,18 @@ def _build(source: Mirror, kept: Path) -> None:
 
 
 def _take_away(tree: Path) -> None:
-    """Remove a tree that was not finished, after what debootstrap had mounted in it."""
-    mounted = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
-    for place in reversed([place for place in mounted if Path(place).is_relative_to(tree)]):
-        attempt(["umount", "--lazy", place])
-    shutil.rmtree(tree)
+    """Remove a tree that was not finished, after what debootstrap had mounted in it, which must not lose its contents."""
+    for place in reversed(_mounted(tree)):
+        attempt(["umount", "--lazy", str(place)])
+    if not _mounted(tree):
+        shutil.rmtree(tree)
+
+
+def _mounted(tree: Path) -> list[Path]:
+    """What is mounted in a tree, in the order of mounting. The kernel writes a blank as `\\040`."""
+    lines = Path("/proc/self/mounts").read_text().splitlines()
+    places = (re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split()[1]) for line in lines)
+    return [place for place in map(Path, places) if place.is_relative_to(tree.resolve())]
 
 
 def _dress(tree: Path) -> None:
