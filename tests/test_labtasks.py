@@ -53,10 +53,13 @@ def test_outside_of_a_checkout_no_real_host_is_booted(
     assert development.real_host_standing(tmp_path, checkout=tmp_path) is None
 
 
+@pytest.mark.real
 def test_a_look_at_the_real_host_that_was_interrupted_is_no_look(tmp_path: Path) -> None:
-    program = tmp_path / "tests/system/real/__main__.py"
-    program.parent.mkdir(parents=True)
-    program.write_text("raise SystemExit(130)")
+    room = tmp_path / "tests/system/real"
+    room.mkdir(parents=True)
+    for package in (room, room.parent, room.parent.parent):
+        (package / "__init__.py").touch()
+    (room / "__main__.py").write_text("raise SystemExit(130)")
     (tmp_path / ".lab/real").mkdir(parents=True)
     (tmp_path / ".lab/real/standing.json").touch()
     with pytest.raises(KeyboardInterrupt):
