@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.system.controller import Controller
 from tests.system.faults import HELPER
 from tests.system.service import laying
 
@@ -124,6 +125,26 @@ def test_a_full_gpu_names_who_holds_its_memory_and_its_errors_are_told_before(
     assert "GPU memory in use: 0: 96000 of 97887 MiB" in found["message"]
     assert f"90000 MiB of GPU memory are held by pid {holder} of {laying.unit('prefill')}" in found["message"]
     assert failed.document["warnings"] == ["GPU 0 (NVIDIA H20) has 2 uncorrected ECC errors"]
+
+
+@pytest.mark.heavy
+def test_a_driver_that_hangs_holds_up_the_refusal_of_a_wrong_model_once(
+    operators: Operator, host: TestHost
+) -> None:
+    laying.lay(host)
+    operators.describe("gpu1", laying.host_file(host, model="another"))
+    host.put("/usr/local/bin/nvidia-smi", b"#!/bin/sh\nexec sleep 300\n", 0o755)
+    try:
+        refused = operators.run("deploy", "gpu1", skip_validation=True)
+    finally:
+        host.run(["rm", "/usr/local/bin/nvidia-smi"])
+    assert (refused.code, "model another does not exist" in refused.document["error"]) == (2, True)
+    record = Controller(operators.directory, operators.environ).run("audit.show", refused.rollout).document
+    asked = [row for row in record["programs"] if row["command"].startswith("nvidia-smi")]
+    assert [(row["call"], row["times"], row["error"]) for row in asked] == [
+        ("machine", 1, "no answer within 8 s")
+    ]
+    assert record["facts"]["gpus"] == []
 
 
 @pytest.mark.parametrize(
