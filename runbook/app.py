@@ -9,7 +9,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from runbook import inventory, opening, pages, usercache
-from runbook.errors import RunbookError, UsageError
+from runbook.errors import InterruptedByOperator, RunbookError, UsageError
 from runbook.events import Ended, Run
 from runbook.interrupt import Interrupt
 from runbook.request import LAB, Request
@@ -18,7 +18,7 @@ from runbook.view import View
 from runbook.work import new_id, utc_now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from runbook.events import Listener
     from runbook.work import Work
@@ -41,10 +41,16 @@ def run(request: Request, *, listeners: Sequence[Listener] = ()) -> int:
     documents: list[dict[str, Any]] = []
     for name in names:
         documents.append(one(request, name, view, listeners))
-        if documents[-1]["exit_code"] != 0:
+        if ends_the_row(request, documents[-1]):
             break
     finish(request, view, documents, names[len(documents) :])
     return exit_code([document["exit_code"] for document in documents])
+
+
+def ends_the_row(request: Request, document: Mapping[str, Any]) -> bool:
+    """Whether the hosts behind this one are left alone: how one stands is no reason not to look at the others."""
+    code: int = document["exit_code"]
+    return code == InterruptedByOperator.exit_code if request.action == "status" else code != 0
 
 
 def _names(request: Request) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runbook import unsaid
 from runbook.places import arguments
 from runbook.verdict import Finding, Outcome
 
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
 
     from runbook.model import Argument, Host, Observation, Unit
     from runbook.places.arguments import Arguments, Values
-
-# What stands in a status row for words that are no single value: no argument can want these texts.
-ALONE = "(stands alone)"
-UNKNOWN = "(unknown)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +62,14 @@ class Row:
         )
 
     def status(self) -> dict[str, Any]:
-        """The row beside those of flags: JSON values, None for absent, ALONE for an option without a value."""
+        """The row beside those of flags: JSON values, None for absent, `unsaid.ALONE` for an option without a value."""
         known = self.running.tells(self.argument.name)
         since, expires = self.argument.since, self.argument.expires
         return {
             "flag": self.argument.name,
             "unit": self.unit.role,
             "wanted": _one(self.argument.words),
-            "file": _one(self._in(self.launch)) if self.launch.tells(self.argument.name) else UNKNOWN,
+            "file": _one(self._in(self.launch)) if self.launch.tells(self.argument.name) else unsaid.UNKNOWN,
             "running": _one(self._in(self.running)) if known else None,
             "evidence": "cmdline" if known else "unknown",
             "outcome": self.outcome.value,
@@ -92,7 +89,7 @@ class Row:
 
 
 def _one(words: Values | None) -> str | None:
-    return None if words is None else " ".join(words) if words else ALONE
+    return None if words is None else " ".join(words) if words else unsaid.ALONE
 
 
 def rows(host: Host, seen: Observation) -> tuple[Row, ...]:

@@ -5,21 +5,18 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from runbook import benchlines, shipped
+from runbook import benchlines, hints, shipped
 from runbook.request import LAB
 from runbook.text import clean, one_line
-from runbook.verdict import Outcome
+from runbook.verdict import WORST_FIRST, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-DRIFT = 5  # the exit code
-
-
 def lines(document: Mapping[str, Any]) -> list[str]:
     """The document's last lines; the first is the headline, the others are indented below it."""
-    parts = (_error, _bad, _validations, _bench, _release, _left_behind, _way_back, _look)
+    parts = (_error, _bad, _validations, _bench, _release, _left_behind, _way_back, hints.of)
     return [headline(document), *(f"  {line}" for part in parts for line in part(document))]
 
 
@@ -36,7 +33,8 @@ def _error(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _bad(document: Mapping[str, Any]) -> Iterator[str]:
-    for finding in document["findings"]:
+    """What did not pass, worst first: the cause of what could not be asked comes before it."""
+    for finding in sorted(document["findings"], key=lambda found: WORST_FIRST.index(found["outcome"])):
         if finding["outcome"] != Outcome.PASS.value and finding["message"] != document["error"]:
             yield f"{finding['outcome']}: {finding['check']}: {one_line(finding['message'])}"
 
@@ -97,15 +95,6 @@ def way_back(document: Mapping[str, Any]) -> str:
     """The very command that undoes a deploy, as a shell takes it."""
     to = ["--to", document["parent"]] if document.get("parent") else []
     return shlex.join([shipped.command(), "rollback", "--host", document["host"], *to])
-
-
-def _look(document: Mapping[str, Any]) -> Iterator[str]:
-    """Drift is told by what only looks: which command shows how a deploy would end it."""
-    flags = (document.get("status") or {}).get("flags") or ()
-    status = any(flag["outcome"] == Outcome.FAIL.value for flag in flags)
-    if status or (document["action"] == "verify" and document["exit_code"] == DRIFT):
-        plan = shlex.join([shipped.command(), "plan", "--host", document["host"]])
-        yield f"what a deploy would change: {plan}"
 
 
 def _stands(document: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runbook import unsaid
 from runbook.errors import EditRefusedError
 from runbook.onhost.masking import mask
 from runbook.places import origins, told
@@ -13,13 +14,9 @@ from runbook.places.reading import Files
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
-    from runbook.model import Flag, Host, Observation, Unit
+    from runbook.model import FileState, Flag, Host, Observation, Unit
     from runbook.places.origins import Origins
     from runbook.places.told import Told
-
-# What stands in a row for a file's value that is no literal: no flag can want these texts.
-DYNAMIC = "(decided when the script runs)"
-UNREADABLE = "(script missing or unreadable)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +46,14 @@ class Row:
         name = self.flag.name
         unknown = self.running_kind == "unknown"
         running = "unknown" if unknown else f"{shown(name, self.running)} ({self.running_kind})"
-        text = f"{name} on {self.unit.role}: wanted {told.wanted(self.flag)}, file {shown(name, self.in_file)}, running {running}"
+        text = f"{name} on {self.unit.role}: wanted {told.wanted(self.flag)}, file {self._told_of_file}, running {running}"
         if self.outcome is Outcome.PASS:
             return text
         return "; ".join((text, *([self.places.sentence()] if self.places else []), self.flag.why))
+
+    @property
+    def _told_of_file(self) -> str:
+        return self.in_file if self.in_file in unsaid.TEXTS else shown(self.flag.name, self.in_file)
 
     def finding(self, check: str) -> Finding:
         values = {"file": self.in_file, "running": self.running, "wanted": self.flag.value}
@@ -79,17 +80,17 @@ def _row(flag: Flag, unit: Unit, found: Origins | None, seen: Observation) -> Ro
     return Row(
         flag,
         unit,
-        in_file=_in_file(flag.name, found),
+        in_file=_in_file(flag.name, found, seen.files.get(unit.script or "")),
         running=processes.environ.get(flag.name),
         running_kind=processes.kind,
         places=told.of_flag(flag, unit.role, found, processes) if found else None,
     )
 
 
-def _in_file(name: str, found: Origins | None) -> str | None:
+def _in_file(name: str, found: Origins | None, script: FileState | None) -> str | None:
     if found is None:
-        return UNREADABLE
-    return found.values.get(name) if found.tells(name) else DYNAMIC
+        return unsaid.GONE if script and script.absent else unsaid.UNREADABLE
+    return found.values.get(name) if found.tells(name) else unsaid.DYNAMIC
 
 
 def _origins(unit: Unit, host: Host, seen: Observation) -> Origins | None:

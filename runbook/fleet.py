@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING
 
 from runbook import app, inventory
-from runbook.errors import InterruptedByOperator
 from runbook.request import LAB, Request
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def status(request: Request, hosts: tuple[str, ...]) -> int:
     for name in hosts:
         documents.append(app.one(request, name, quiet))
         view.say(screens.one_host(documents[-1]))
-        if documents[-1]["exit_code"] == InterruptedByOperator.exit_code:
+        if app.ends_the_row(request, documents[-1]):
             break
     app.finish(request, view, documents, hosts[len(documents) :])
     return app.exit_code([document["exit_code"] for document in documents])

@@ -76,7 +76,7 @@ def is_prose(kind: str, line: str) -> bool:
 
 
 _WHOLE = ("logs", "releases", "bench", "replay")
-_PROSE = ("restart ", "!! ", "release ", "last rollout ", "INTERRUPTED", "LOCKED", "  true rate ")
+_PROSE = ("restart ", "!! ", "release ", "last rollout ", "LOCKED", "  true rate ")
 
 _DIFF_STYLES = (
     ("---", "bold"),

@@ -28,17 +28,18 @@ def plan(work: Work, options: Options) -> Story:
 
 
 def status(work: Work, options: Options) -> Story:
-    """What runs, since when, and whether it is what should run; reads only and judges nothing."""
+    """What runs, since when, and whether it is what should run; reads only. What is not well is told by the screen itself."""
     story = telling.begin(work, "status")
     with telling.told(work, story, audited=False):
         seen = work.observe()
         require_units(work.host, seen)
         story.release = seen.current
-        from runbook.stages import standing  # here, since only this page pays for it
+        from runbook.stages import amiss, standing  # here, since only this page pays for them
 
         _remark(work, seen)
         story.extra["status"] = standing.status(work, seen)
         work.run.show("status", story.extra["status"])
+        story.findings = amiss.findings(story.extra["status"])
     return story
 
 

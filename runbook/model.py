@@ -266,7 +266,7 @@ class Host(NamedTuple):
 
 
 class FileState(NamedTuple):
-    """One file as read on the host. `content` None: it does not exist. `real_path` follows symlinks."""
+    """One file as read on the host. `content` None: it does not exist, or cannot be read. `real_path` follows symlinks."""
 
     path: str
     real_path: str
@@ -276,6 +276,11 @@ class FileState(NamedTuple):
     gid: int = 0
     ctime_ns: int = 0
     error: str | None = None
+
+    @property
+    def absent(self) -> bool:
+        """Nothing is there; of what is and cannot be read, `error` says why."""
+        return self.content is None and self.error is None
 
 
 class Processes(NamedTuple):

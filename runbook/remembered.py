@@ -48,6 +48,7 @@ _MODULES = (
         "restarts",
         "shipped",
         "text",
+        "unsaid",
         "verdict",
     ),
     *("load/outcome", "onhost/listing", "onhost/masking"),

@@ -5,20 +5,24 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from runbook.stages import inflight
-from runbook.text import columns, folded, one_line, span
+from runbook.stages import amiss, inflight
+from runbook.text import columns, counted, folded, one_line, span
+from runbook.unsaid import GONE, TEXTS
 from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-UP = ("active/running",)
-
 
 def status(shown: Mapping[str, Any], width: int | None = None) -> list[str]:
-    """One host on one screen: units, flags that drift, release, last rollout, flags that expire, what is under way."""
-    parts = (_units, _flags, _current, _last, _expiring, _under_way)
+    """One host on one screen: first what is down or under way, then units, flags that drift, release, last rollout, and
+    flags that expire."""
+    parts = (_down, _under_way, _units, _flags, _current, _last, _expiring)
     return [line for part in parts for line in part(shown)]
+
+
+def _down(shown: Mapping[str, Any]) -> list[str]:
+    return [one_line(f"!! {unit['role']}: {unit['says']}", 800) for unit in shown["units"] if not unit["up"]]
 
 
 def _units(shown: Mapping[str, Any]) -> list[str]:
@@ -32,12 +36,24 @@ def _units(shown: Mapping[str, Any]) -> list[str]:
 
 
 def _flags(shown: Mapping[str, Any]) -> list[str]:
-    """Flags that are not as they should be, and how many are."""
-    drifting = [flag for flag in shown["flags"] if flag["outcome"] != Outcome.PASS.value]
-    well = len(shown["flags"]) - len(drifting)
-    lines = [_flag_line(flag) for flag in drifting]
+    """How many flags are as they should be, files that are gone or edited, and the flags that are not as they should be.
+
+    A flag is passed over where all there is to say of it is that its unit is down, or its script gone.
+    """
+    wrong = [flag for flag in shown["flags"] if flag["outcome"] != Outcome.PASS.value]
+    down = amiss.untold(shown)
+    said = f"flags {len(shown['flags']) - len(wrong)} of {len(shown['flags'])} as the host file says"
+    units = ", ".join(dict.fromkeys(flag["unit"] for flag in down))
+    unknown = f", {len(down)} not known: {units} is down" if down else ""
+    gone = [f"!! {path} is gone" for path in shown["gone"]]
     edited = [f"!! {path} was edited by another hand since the release" for path in shown["edited"]]
-    return [f"flags {well} of {len(shown['flags'])} as the host file says", *lines, *edited]
+    lines = [_flag_line(flag) for flag in wrong if flag not in down and not _only_gone(flag)]
+    return [said + unknown, *gone, *edited, *lines]
+
+
+def _only_gone(flag: Mapping[str, Any]) -> bool:
+    differs: bool = flag["evidence"] != "unknown" and flag["running"] != flag["wanted"]
+    return flag["file"] == GONE and not differs
 
 
 def _flag_line(flag: Mapping[str, Any]) -> str:
@@ -47,6 +63,8 @@ def _flag_line(flag: Mapping[str, Any]) -> str:
 
 
 def _value(value: str | None) -> str:
+    if value in TEXTS:
+        return value
     return "absent" if value is None else repr(value)
 
 
@@ -85,8 +103,8 @@ def _under_way(shown: Mapping[str, Any]) -> list[str]:
     if (lock := shown["lock"]) is not None:
         who = lock.get("who") or "somebody"
         lines.append(one_line(f"LOCKED by {who} since {lock.get('since')}: {lock.get('step')}"))
-    if (left := shown["inflight"]) is not None and lock is None:
-        lines.append(one_line(f"INTERRUPTED: {inflight.told(left)}", 800))
+    if amiss.interrupted(shown):
+        lines.append(one_line(f"!! INTERRUPTED: {inflight.told(shown['inflight'])}", 800))
     return lines
 
 
@@ -99,19 +117,27 @@ def one_host(document: Mapping[str, Any]) -> str:
 
 
 def _summed(shown: Mapping[str, Any]) -> list[str]:
-    up = sum(unit["state"] in UP for unit in shown["units"])
+    down = [f"{unit['role']} {unit['state']}" for unit in shown["units"] if not unit["up"]]
+    up = len(shown["units"]) - len(down)
     drift = sum(flag["outcome"] == Outcome.FAIL.value for flag in shown["flags"])
     here, last = shown["current"], shown["last"]
     parts = [
-        f"{up} of {len(shown['units'])} units up",
-        f"{drift} flags drift" if drift else "no drift",
+        f"{up} of {len(shown['units'])} units up" + (f" ({', '.join(down)})" if down else ""),
+        "INTERRUPTED" if amiss.interrupted(shown) else "",
+        "LOCKED" if shown["lock"] else "",
+        f"{counted(len(shown['gone']), 'file')} gone" if shown["gone"] else "",
+        f"{counted(len(shown['edited']), 'file')} edited by another hand" if shown["edited"] else "",
+        _so_many(drift, "drift") or "no drift",
         f"release {here['id']} ({here['verdict']}, {here['age']} old)" if here else "no release",
         f"last {last['action']} {last['outcome'].upper()} {ago(last['ended'], shown['now'])} ago" if last else "no rollout",
-        f"{len(shown['expiring'])} flags expire" if shown["expiring"] else "",
-        "INTERRUPTED" if shown["inflight"] and not shown["lock"] else "",
-        "LOCKED" if shown["lock"] else "",
+        _so_many(len(shown["expiring"]), "expire"),
     ]  # fmt: skip
     return [part for part in parts if part]
+
+
+def _so_many(number: int, verb: str) -> str:
+    """`1 flag drifts`, `2 flags drift`; nothing of none."""
+    return f"{counted(number, 'flag')} {verb}{'s' if number == 1 else ''}" if number else ""
 
 
 def releases(rows: Sequence[Mapping[str, Any]], width: int | None = None) -> list[str]:

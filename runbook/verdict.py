@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from runbook.load.outcome import Finding, Outcome, worst
+from runbook.load.outcome import WORST_FIRST, Finding, Outcome, worst
 
-__all__ = ["Finding", "Outcome", "is_warning", "worst"]
+__all__ = ["WORST_FIRST", "Finding", "Outcome", "is_warning", "worst"]
 
 
 def is_warning(finding: Finding) -> bool:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from runbook import ending
@@ -72,15 +70,8 @@ def test_an_error_that_stands_among_the_findings_is_told_once() -> None:
     assert [line for line in lines if "crashed" in line] == ["  decode: unit crashed"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"action": "verify", "exit_code": 5}, True),
-        ({"action": "verify", "exit_code": 1}, False),
-        ({"action": "status", "exit_code": 0, "status": {"flags": [{"outcome": "fail"}]}}, True),
-        ({"action": "status", "exit_code": 0, "status": {"flags": [{"outcome": "pass"}]}}, False),
-    ],
-)
-def test_where_something_drifts_the_next_look_is_named(fields: dict[str, Any], told: bool) -> None:
-    lines = ending.lines(document(**fields, host="gpu1"))
-    assert ("  what a deploy would change: ./invoke plan --host gpu1" in lines) is told
+def test_the_cause_comes_before_what_could_not_be_asked_for_it() -> None:
+    outcomes = ("pass", "inconclusive", "error", "fail")
+    findings = [{"check": one, "outcome": one, "message": "x"} for one in outcomes]
+    lines = ending.lines(document(action="verify", outcome="fail", findings=findings))
+    assert lines[1:4] == ["  fail: fail: x", "  error: error: x", "  inconclusive: inconclusive: x"]

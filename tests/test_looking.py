@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -9,14 +10,18 @@ from runbook.model import Flag
 from runbook.options import Options
 from runbook.rollout import deploy
 from runbook.stages import standing
+from runbook.verdict import Outcome
 from tests.building import DECODE, OVERLAP, host
 from tests.test_rollout import a_host, work_on
+
+if TYPE_CHECKING:
+    from tests.fakehost import FakeHost
 
 
 def test_status_tells_what_drifts_and_that_nothing_was_rolled_out_yet() -> None:
     story = looking.status(work_on(a_host()), Options())
     status = story.extra["status"]
-    assert story.exit_code == 0
+    assert (story.outcome, story.exit_code) == (Outcome.FAIL, 5)
     assert {flag["flag"] for flag in status["flags"] if flag["outcome"] == "fail"} >= {OVERLAP}
     assert (status["current"], status["last"], status["edited"]) == (None, None, [])
 
@@ -30,6 +35,57 @@ def test_status_after_a_deploy_knows_its_release_its_rollout_and_hand_edits() ->
     assert status["current"]["id"] == deployed.release
     assert (status["last"]["id"], status["last"]["outcome"]) == (deployed.rollout, "pass")
     assert status["edited"] == [DECODE]
+
+
+def settled() -> FakeHost:
+    """A host after a deploy that passed."""
+    fake = a_host()
+    deploy(work_on(fake), Options())
+    fake.lock = None
+    return fake
+
+
+def test_status_of_a_host_that_is_well_passes() -> None:
+    story = looking.status(work_on(settled()), Options())
+    assert (story.exit_code, story.findings) == (0, ())
+
+
+@pytest.mark.parametrize(("active", "said"), [("inactive", "inactive/dead"), ("failed", "unit failed")])
+def test_status_of_a_unit_that_is_down_fails_and_names_it_first(active: str, said: str) -> None:
+    fake = settled()
+    fake.units["decode.service"].active = active
+    story = looking.status(work_on(fake), Options())
+    assert story.exit_code == 1
+    assert [(found.check, found.outcome) for found in story.findings] == [("unit", Outcome.FAIL)]
+    assert story.findings[0].message.startswith("decode: ")
+    assert said in story.findings[0].message
+
+
+def test_status_of_an_interrupted_rollout_is_no_pass_until_it_is_settled() -> None:
+    fake = settled()
+    fake.inflight = {"action": "deploy", "rollout": "x", "who": "ann@laptop", "since": "07:00", "steps": []}
+    story = looking.status(work_on(fake), Options())
+    assert (story.exit_code, story.findings[0].check) == (3, "interrupted")
+    fake.lock = {"who": "ann@laptop", "since": "07:00", "step": "bench"}
+    assert looking.status(work_on(fake), Options()).exit_code == 0
+    fake.lock = None
+    deploy(work_on(fake), Options())
+    fake.lock = None
+    assert looking.status(work_on(fake), Options()).exit_code == 0
+
+
+def test_a_script_that_is_gone_was_edited_by_nobody() -> None:
+    fake = settled()
+    del fake.files[DECODE]
+    story = looking.status(work_on(fake), Options())
+    assert (story.extra["status"]["gone"], story.extra["status"]["edited"]) == ([DECODE], [])
+    assert (story.exit_code, story.findings[0].message) == (5, f"{DECODE} is gone")
+
+
+def test_a_hand_edit_is_told_and_is_no_drift_by_itself() -> None:
+    fake = settled()
+    fake.files[DECODE] += b"# by hand\n"
+    assert looking.status(work_on(fake), Options()).exit_code == 0
 
 
 def test_the_last_rollout_is_the_youngest_record_that_can_be_read() -> None:

@@ -5,14 +5,25 @@ from typing import Any
 import pytest
 
 from runbook import screens
+from runbook.unsaid import GONE
 
-UNIT = {
-    "role": "decode", "unit": "decode.service", "state": "active/running", "pid": 100, "since": 1000.0, "restarts": 0,
+UNIT: dict[str, Any] = {
+    "role": "decode", "unit": "decode.service", "state": "active/running", "up": True, "down": False,
+    "says": "active/running, MainPID 100", "pid": 100, "since": 1000.0, "restarts": 0,
     "evidence": "environ",
 }  # fmt: skip
-FLAG = {
+DOWN = UNIT | {
+    "state": "inactive/dead",
+    "up": False,
+    "down": True,
+    "says": "unit is inactive/dead (success)",
+    "pid": 0,
+}
+FLAG: dict[str, Any] = {
     "flag": "A", "unit": "decode", "wanted": "1", "file": "0", "running": "0", "evidence": "environ", "outcome": "fail",
 }  # fmt: skip
+UNKNOWN = FLAG | {"file": "1", "running": None, "evidence": "unknown", "outcome": "inconclusive"}
+LEFT = {"action": "deploy", "rollout": "x", "who": "ann@laptop", "since": "07:00", "steps": []}
 CURRENT = {"id": "r2", "verdict": "proven", "created": "", "age": "3 d", "rollout": "x"}
 LAST = {
     "id": "x", "action": "deploy", "outcome": "pass", "ended": "1970-01-01T00:16:40+00:00", "who": "ann@laptop",
@@ -24,7 +35,7 @@ LOCK = {"who": "ann@laptop", "since": "07:00", "step": "bench"}  # fmt: skip
 
 def shown(**fields: Any) -> dict[str, Any]:
     whole = {
-        "now": 8200.0, "units": [UNIT], "flags": [{**FLAG, "outcome": "pass"}], "edited": [], "current": CURRENT,
+        "now": 8200.0, "units": [UNIT], "flags": [{**FLAG, "outcome": "pass"}], "edited": [], "gone": [], "current": CURRENT,
         "last": LAST, "expiring": [], "inflight": None, "lock": None,
     }  # fmt: skip
     return whole | fields
@@ -45,6 +56,9 @@ def test_a_host_that_is_well_fits_on_five_lines() -> None:
     [
         ({"flags": [FLAG]}, "!! A on decode: wanted '1', file '0', running '0'"),
         ({"flags": [{**FLAG, "evidence": "unknown"}]}, "!! A on decode: wanted '1', file '0', running unknown"),
+        ({"flags": [{**FLAG, "file": GONE}]}, f"!! A on decode: wanted '1', file {GONE}, running '0'"),
+        ({"flags": [UNKNOWN]}, "!! A on decode: wanted '1', file '1', running unknown"),
+        ({"gone": ["/root/serve.sh"]}, "!! /root/serve.sh is gone"),
         ({"edited": ["/root/serve.sh"]}, "!! /root/serve.sh was edited by another hand since the release"),
         ({"current": None}, "no release yet"),
         ({"last": None}, "no rollout yet"),
@@ -67,9 +81,55 @@ def test_what_is_not_well_has_a_line_of_its_own(fields: dict[str, Any], line: st
 def test_a_host_of_many_is_one_line_and_says_why_it_could_not_be_asked() -> None:
     known = {"host": "gpu1", "error": None, "status": shown(flags=[FLAG])}
     assert screens.one_host(known) == (
-        "gpu1: 1 of 1 units up, 1 flags drift, release r2 (proven, 3 d old), last deploy PASS 2 h ago"
+        "gpu1: 1 of 1 units up, 1 flag drifts, release r2 (proven, 3 d old), last deploy PASS 2 h ago"
     )
     assert screens.one_host({"host": "gpu2", "error": "no route\nto host"}) == "gpu2: no route to host"
+
+
+def test_what_is_down_or_was_interrupted_stands_first() -> None:
+    lines = screens.status(shown(units=[DOWN], inflight=LEFT, flags=[FLAG, UNKNOWN]))
+    assert lines[0] == "!! decode: unit is inactive/dead (success)"
+    assert lines[1].startswith("!! INTERRUPTED: deploy x by ann@laptop, begun 07:00")
+
+
+def test_a_unit_that_is_down_is_told_once_and_not_with_each_of_its_flags() -> None:
+    lines = screens.status(shown(units=[DOWN], flags=[UNKNOWN, UNKNOWN | {"flag": "B"}]))
+    assert "flags 0 of 2 as the host file says, 2 not known: decode is down" in lines
+    assert [line for line in lines if line.startswith("!!")] == ["!! decode: unit is inactive/dead (success)"]
+
+
+def test_a_script_that_is_gone_is_told_once_unless_something_else_runs() -> None:
+    as_wanted = FLAG | {"file": GONE, "running": "1"}
+    lines = screens.status(
+        shown(gone=["/root/serve.sh"], flags=[as_wanted, FLAG | {"file": GONE, "flag": "B"}])
+    )
+    assert [line for line in lines if line.startswith("!!")] == [
+        "!! /root/serve.sh is gone",
+        f"!! B on decode: wanted '1', file {GONE}, running '0'",
+    ]
+
+
+def test_what_is_under_way_was_not_interrupted() -> None:
+    lines = screens.status(shown(lock=LOCK, inflight=LEFT))
+    assert lines[0].startswith("LOCKED by ann@laptop")
+    assert not any("INTERRUPTED" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"units": [UNIT, DOWN]}, "1 of 2 units up (decode inactive/dead)"),
+        ({"inflight": LEFT}, "INTERRUPTED"),
+        ({"inflight": LEFT, "lock": LOCK}, "LOCKED"),
+        ({"gone": ["/root/serve.sh"]}, "1 file gone"),
+        ({"edited": ["/a", "/b"]}, "2 files edited by another hand"),
+        ({"flags": [FLAG, FLAG]}, "2 flags drift"),
+        ({"expiring": [EXPIRING]}, "1 flag expires"),
+    ],
+)
+def test_the_line_of_a_host_says_what_is_not_well(fields: dict[str, Any], said: str) -> None:
+    line = screens.one_host({"host": "gpu1", "error": None, "status": shown(**fields)})
+    assert said in line.removeprefix("gpu1: ").split(", ")
 
 
 ROW = {

@@ -25,13 +25,13 @@ class Outcome(str, enum.Enum):
         return self.value
 
 
-_WORST_FIRST = (Outcome.FAIL, Outcome.ERROR, Outcome.INCONCLUSIVE, Outcome.PASS)
+WORST_FIRST = (Outcome.FAIL, Outcome.ERROR, Outcome.INCONCLUSIVE, Outcome.PASS)
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
     """Combine outcomes: fail > error > inconclusive > pass; of nothing, inconclusive."""
     seen = set(outcomes)
-    return next((outcome for outcome in _WORST_FIRST if outcome in seen), Outcome.INCONCLUSIVE)
+    return next((outcome for outcome in WORST_FIRST if outcome in seen), Outcome.INCONCLUSIVE)
 
 
 @dataclass(frozen=True)

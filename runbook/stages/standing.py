@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook import comparison, releases
 from runbook.errors import LinkLostError, RunbookError
+from runbook.probes import unit as unit_probe
 from runbook.stages import records
 
 if TYPE_CHECKING:
@@ -23,11 +24,13 @@ def status(work: Work, seen: Observation) -> dict[str, Any]:
     """One host on one screen, JSON values only. `now` is the host's clock in epoch seconds, `since` too."""
     here = releases.current(seen)
     today = datetime.datetime.fromtimestamp(seen.now, datetime.UTC).date()
+    gone = _gone(work.host, seen, here)
     return {
         "now": seen.now,
         "units": [_unit(unit.role, seen.units[unit.name]) for unit in work.host.units],
         "flags": comparison.rows(work.host, seen),
-        "edited": list(releases.edited_since(seen, here)) if here else [],
+        "edited": [path for path in _edited(seen, here) if path not in gone],
+        "gone": gone,
         "current": here and _release(here, seen),
         "last": last_rollout(work),
         "expiring": expiring(work.host, today),
@@ -36,12 +39,27 @@ def status(work: Work, seen: Observation) -> dict[str, Any]:
     }
 
 
+def _edited(seen: Observation, here: Release | None) -> tuple[str, ...]:
+    return releases.edited_since(seen, here) if here else ()
+
+
+def _gone(host: Host, seen: Observation, here: Release | None) -> list[str]:
+    """Files that the host file names or its release holds, and that are not there."""
+    wanted = dict.fromkeys((*host.scripts, *_edited(seen, here)))
+    return [path for path in wanted if seen.files[path].absent]
+
+
 def _unit(role: str, state: UnitState) -> dict[str, Any]:
+    """`up`: it runs. `down`: nothing but a person or a deploy brings it back; `says` is why, or that it is on its way."""
     properties = state.properties
+    sample = unit_probe.judge(properties)
     return {
         "role": role,
         "unit": state.name,
         "state": f"{properties.get('ActiveState')}/{properties.get('SubState')}",
+        "up": sample.holds,
+        "down": sample.final,
+        "says": sample.text,
         "pid": state.main_pid,
         "since": state.processes.started_at or None,
         "restarts": int(properties.get("NRestarts") or 0),

@@ -1,0 +1,49 @@
+"""What to type next, by what was found: the last lines of a document that is not well."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from runbook import shipped
+from runbook.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def of(document: Mapping[str, Any]) -> Iterator[str]:
+    """Commands that look further, of what only looks itself; each fits a cause that was found."""
+    if document["action"] not in ("status", "verify"):
+        return
+    yield from _journals(document)
+    yield from _plan(document)
+    yield from _books(document)
+
+
+def _journals(document: Mapping[str, Any]) -> Iterator[str]:
+    for unit in (document.get("status") or {}).get("units") or ():
+        if unit["down"]:
+            yield f"what its journal says: {_command(document, 'logs', '--unit', unit['role'])}"
+
+
+def _plan(document: Mapping[str, Any]) -> Iterator[str]:
+    """Drift is what a deploy would end; where its plan is known to be empty, it would not."""
+    plan = document["plan"]
+    empty = plan is not None and not (plan["changes"] or plan["restarts"])
+    if "drift" in _failed(document) and not empty:
+        yield f"what a deploy would change: {_command(document, 'plan')}"
+
+
+def _books(document: Mapping[str, Any]) -> Iterator[str]:
+    """What the flag ledger fails no deploy mends, but the host file."""
+    if any(check.startswith("ledger.") for check in _failed(document)):
+        yield f"the host file is to be mended; it alone is checked by: {_command(document, 'hosts.check')}"
+
+
+def _failed(document: Mapping[str, Any]) -> set[str]:
+    return {found["check"] for found in document["findings"] if found["outcome"] == Outcome.FAIL.value}
+
+
+def _command(document: Mapping[str, Any], task: str, *words: str) -> str:
+    return shlex.join([shipped.command(), task, "--host", document["host"], *words])
