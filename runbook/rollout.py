@@ -47,7 +47,8 @@ def deploy(work: Work, options: Options) -> Story:
     story = telling.begin(work, "deploy")
     with telling.told(work, story, audited=not options.dry_run):
         seen, plan = planned(work, story)
-        load = _load_allowed(work, options)
+        withheld = loading.withheld(work.host, options)
+        load = withheld is None
         _expect(work, options, seen, plan, load=load)
         if options.dry_run:
             return story
@@ -65,7 +66,7 @@ def deploy(work: Work, options: Options) -> Story:
         with _undone(work, story, plan, parent, serving=fit.serving):
             restarting.restart(work, plan)
             watch = waiting.Watch.start(work) if plan.restarts else since
-            _prove(work, story, plan, watch, load=load, baseline=baseline)
+            _prove(work, story, plan, watch, withheld=withheld, baseline=baseline)
         story.settled = True
     return story
 
@@ -87,17 +88,13 @@ def check(work: Work, options: Options) -> Story:
         work.run.find(*bookkeeping.book(work.host, seen, work.now().date()))
         if not (waiting.all_up(work) and waiting.serving_ready(work)):
             return story
-        if _load_allowed(work, options):
-            here = releases.current(seen)
-            loading.under_load(
-                work, story.measured, waiting.Watch.start(work), baseline=here.bench if here else None
-            )
-        elif options.skip_validation:
-            work.run.note("neither validated nor benched: --skip-validation")
+        withheld, here = loading.withheld(work.host, options), releases.current(seen)
+        if withheld is None:
+            baseline = here.bench if here else None
+            loading.under_load(work, story.measured, waiting.Watch.start(work), baseline=baseline)
+            _tell_who_proves(work, story, here)
         else:
-            work.run.note(
-                "no load was put on this host: it has live traffic (--load runs the validations and the bench)"
-            )
+            work.run.note(f"neither validated nor benched: {withheld}")
     return story
 
 
@@ -106,7 +103,7 @@ def validate(work: Work, options: Options) -> Story:
     story = telling.begin(work, "validate")
     with telling.told(work, story, audited=True):
         specs = loading.chosen(work.host, options.names)
-        if not _load_allowed(work, options):
+        if not loading.may_load(work.host, options):
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
         seen = looked(work, require_units)
         story.release = seen.current
@@ -121,7 +118,7 @@ def bench(work: Work, options: Options) -> Story:
     story = telling.begin(work, "bench")
     with telling.told(work, story, audited=not options.dry_run):
         work = work._replace(host=benching.chosen(work.host, options))
-        if not _load_allowed(work, options):
+        if not loading.may_load(work.host, options):
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
         seen = looked(work, require_units)
         story.release, story.extra["against"] = seen.current, options.against
@@ -206,19 +203,27 @@ def _warn(work: Work, story: Story, warnings: Sequence[str]) -> None:
     story.extra["warnings"] = list(warnings)
 
 
-def _prove(work: Work, story: Story, plan: Plan, watch: waiting.Watch, *, load: bool, baseline: Any) -> None:
+def _tell_who_proves(work: Work, story: Story, here: Release | None) -> None:
+    """A verify writes no verdict: say which deploy would, where this one found nothing against an unproven release."""
+    if here and here.verdict == "unproven" and story.outcome is Outcome.PASS:
+        work.run.note(
+            f"release {here.id} stays unproven: verify writes no verdict, a deploy with nothing to change does"
+        )
+
+
+def _prove(
+    work: Work, story: Story, plan: Plan, watch: waiting.Watch, *, withheld: str | None, baseline: Any
+) -> None:
     """Up, ready, running what was planned, right under load and fast enough; each answer is a finding."""
     if not waiting.all_up(work, watch) or not waiting.serving_ready(work):
         raise GateError("the service did not come up healthy and ready; nothing was validated")
     seen = _as_planned(work, story, plan.wanted)
     watch.check(work, waiting.Watch.of(work, seen))
-    if load:
+    if withheld is None:
         loading.under_load(work, story.measured, watch, baseline=baseline)
     else:
-        work.run.note(
-            "not validated: the release is unproven until `verify --load` or a deploy with validation"
-        )
-        story.extra["validated"] = False
+        work.run.note(f"neither validated nor benched: {withheld}")
+        story.extra |= {"validated": False, "withheld": withheld}
 
 
 def _as_planned(work: Work, story: Story, wanted: Mapping[str, Mapping[str, str | None]]) -> Observation:
@@ -305,13 +310,10 @@ def _or_a_person(target: Release) -> Iterator[None]:
     """Whatever keeps a rollback from its end, a person is needed; raises RollbackFailedError."""
     try:
         yield
-    except InterruptedByOperator:
-        raise
+    except InterruptedByOperator as stop:
+        raise InterruptedByOperator(
+            f"{stop} on the way back to {target.id}: units that were not restarted yet run what they ran before; "
+            "`status` says what, the next deploy or rollback settles it"
+        ) from stop
     except RunbookError as error:
         raise RollbackFailedError(f"rollback to {target.id} did not finish: {error}") from error
-
-
-def _load_allowed(work: Work, options: Options) -> bool:
-    if options.skip_validation:
-        return False
-    return options.load if options.load is not None else work.host.traffic == "none"

@@ -6,7 +6,7 @@ import pytest
 
 from runbook import looking, rollout
 from runbook.errors import InterruptedByOperator, LinkLostError, PreflightError
-from runbook.events import Event, Run, StepStarted
+from runbook.events import Event, Note, Run, StepStarted
 from runbook.model import Policy, Sessions
 from runbook.options import Options
 from runbook.work import Work
@@ -219,6 +219,54 @@ def test_skipping_validation_is_no_proof() -> None:
     story = deploy(fake, options=Options(skip_validation=True))
     assert (story.exit_code, story.measured.validations) == (0, [])
     assert fake.releases[story.release or ""]["verdict"] == "unproven"
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({}, "hosts/gpu1.yml declares no validation and no bench"),
+        (
+            {"validations": VALIDATIONS, "traffic": "live"},
+            "the host has live traffic, and --load was not given",
+        ),
+    ],
+)
+def test_where_nothing_is_measured_the_deploy_passes_and_its_release_is_unproven_and_it_says_why(
+    fields: dict[str, Any], why: str
+) -> None:
+    fake = a_host(host=host(**fields))
+    story = deploy(fake)
+    assert (story.exit_code, story.document()["withheld"]) == (0, why)
+    assert fake.releases[story.release or ""]["verdict"] == "unproven"
+    verdict = next(step for step in story.steps if step.name == "verdict")
+    assert verdict.detail == f"release {story.release} is unproven: {why}"
+
+
+def notes_of_a_verify(fake: FakeHost) -> list[str]:
+    told: list[Any] = []
+    fake.mode, mode = "running", fake.mode
+    rollout.check(work_on(fake, listeners=[told.append]), Options())
+    fake.mode = mode
+    return [event.text for event in told if isinstance(event, Note)]
+
+
+def test_a_verify_of_a_host_that_declares_no_measure_says_that_there_was_none() -> None:
+    said = notes_of_a_verify(a_host(host=host()))
+    assert "neither validated nor benched: hosts/gpu1.yml declares no validation and no bench" in said
+
+
+def test_a_verify_that_passes_on_an_unproven_release_says_that_a_deploy_proves_it_and_it_does() -> None:
+    fake = a_host(load=lambda argv: sessions_result(argv, infra=80))
+    unproven = deploy(fake)
+    release = fake.releases[unproven.release or ""]
+    assert (unproven.exit_code, release["verdict"]) == (3, "unproven")
+    assert not any("stays unproven" in note for note in notes_of_a_verify(fake))
+    fake.load = clean
+    hint = f"release {release['id']} stays unproven: verify writes no verdict, a deploy with nothing to change does"
+    assert hint in notes_of_a_verify(fake)
+    assert release["verdict"] == "unproven"
+    assert (deploy(fake).exit_code, release["verdict"]) == (0, "proven")
+    assert not any("stays unproven" in note for note in notes_of_a_verify(fake))
 
 
 def test_a_deploy_that_changes_and_measures_nothing_leaves_an_earlier_proof_as_it_was() -> None:

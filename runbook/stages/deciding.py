@@ -26,7 +26,7 @@ def judge(work: Work, story: Story) -> tuple[str, str]:
     outcome = worst(finding.outcome for finding in work.run.findings)
     if outcome is not Outcome.PASS:
         return "unproven", policy.on_inconclusive
-    return ("unproven" if story.extra.get("validated") is False else "proven"), "keep"
+    return ("unproven" if "withheld" in story.extra else "proven"), "keep"
 
 
 def mark(work: Work, story: Story, verdict: str) -> None:
@@ -43,7 +43,7 @@ def mark(work: Work, story: Story, verdict: str) -> None:
     if story.measured.bench is not None:
         fields["bench"] = story.measured.bench
     with work.run.step("verdict") as step:
-        step.detail = f"release {story.release} is {verdict}"
+        step.detail = f"release {story.release} is {verdict}{_unmeasured(story)}"
         try:
             work.wire.call("release_update", state=work.host.state, id=story.release, fields=fields)
         except (PreflightError, MissingOnHostError, HelperError) as error:
@@ -51,6 +51,12 @@ def mark(work: Work, story: Story, verdict: str) -> None:
                 raise
             # It keeps nobody from going back; the release keeps the verdict it has.
             step.outcome, step.detail = Outcome.ERROR, f"{step.detail}, which could not be written: {error}"
+
+
+def _unmeasured(story: Story) -> str:
+    """Why nothing speaks for a release that nothing speaks against."""
+    passed = story.outcome is Outcome.PASS
+    return f": {story.extra['withheld']}" if passed and "withheld" in story.extra else ""
 
 
 def _concluded(story: Story) -> bool:

@@ -11,6 +11,7 @@ from runbook.errors import EditRefusedError
 from runbook.ledger.entries import Entry
 from runbook.places import origins
 from runbook.places.reading import Files
+from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
     import datetime
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from runbook.ledger import Setting
     from runbook.model import Host, Observation, Unit
-    from runbook.verdict import Finding
 
 
 def book(host: Host, seen: Observation | None, today: datetime.date) -> tuple[Finding, ...]:
@@ -28,7 +28,15 @@ def book(host: Host, seen: Observation | None, today: datetime.date) -> tuple[Fi
     )
     catalogue = ledger.parse(inventory.document(ledger.SHIPPED))
     found = ledger.findings(host, settings, catalogue=catalogue, today=today)
-    return (*_declared_twice(host), *found)
+    return (*_unmeasured(host), *_declared_twice(host), *found)
+
+
+def _unmeasured(host: Host) -> Iterator[Finding]:
+    """A host file by which no deploy can prove anything."""
+    if not (host.validations or host.bench):
+        said = f"warning: {host.source} declares no validation and no bench"
+        wanted = "a deploy measures nothing and proves no release; hosts/profiles/ has some to copy"
+        yield Finding("ledger.unmeasured", Outcome.PASS, f"{said}; {wanted}", {"severity": "warn"})
 
 
 def _declared_twice(host: Host) -> Iterator[Finding]:

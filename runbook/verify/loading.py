@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from runbook.events import Step
     from runbook.measured import Measured
     from runbook.model import Host, Validation
+    from runbook.options import Options
     from runbook.verify.waiting import Watch
     from runbook.work import Work
 
@@ -36,6 +37,20 @@ def under_load(
     outcome = benching.measure(work, jobs, measured, watch, benching.against(work.host, baseline))
     short = again(work.host.validations)
     return outcome if short is None else worst((outcome, validate(work, jobs, short, measured, watch)))
+
+
+def withheld(host: Host, options: Options) -> str | None:
+    """Why no load is put on the host, so that nothing is measured; None where there is to be load."""
+    if options.skip_validation:
+        return "--skip-validation"
+    if not (host.validations or host.bench):
+        return f"{host.source} declares no validation and no bench"
+    return None if may_load(host, options) else "the host has live traffic, and --load was not given"
+
+
+def may_load(host: Host, options: Options) -> bool:
+    """Whether the operator's word, or else the host file's, lets it be loaded."""
+    return options.load if options.load is not None else host.traffic == "none"
 
 
 def jobs_of(work: Work) -> Jobs:
