@@ -22,10 +22,18 @@ def lines(document: Mapping[str, Any]) -> list[str]:
 
 def headline(document: Mapping[str, Any]) -> str:
     """`deploy gpu1: FAIL (exit 1), rolled back to 20261130T074049-e436`."""
-    back = f", rolled back to {document['rolled_back_to']}" if document["rolled_back_to"] else ""
+    back = f", {gone}" if (gone := gone_back(document)) else ""
     verdict = f"{document['outcome'].upper()} (exit {document['exit_code']}){back}"
     whose = f"{document['action']} {document['host']}".strip()
     return one_line(f"{whose}: {verdict}")
+
+
+def gone_back(document: Mapping[str, Any]) -> str:
+    """Where a rollout went back to, or that it did not get there; empty where it did not try."""
+    if document.get("rolled_back_to"):
+        return f"rolled back to {document['rolled_back_to']}"
+    unfinished = document.get("going_back_to")
+    return f"going back to {unfinished} did not finish" if unfinished else ""
 
 
 def _error(document: Mapping[str, Any]) -> Iterator[str]:
@@ -75,14 +83,23 @@ def _release(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _left_behind(document: Mapping[str, Any]) -> Iterator[str]:
-    """What --set and --unset leave on the host although no file says so."""
-    overrides = document.get("overrides") or {}
-    if not overrides or not _stands(document):
-        return
-    said = ", ".join(
+    """What --set and --unset leave on the host although no file says so, and what ends it."""
+    overrides = (document.get("overrides") or {}) if _stands(document) else {}
+    undeclared = set(document.get("undeclared") or ()).intersection(overrides)
+    if reverted := {name: value for name, value in overrides.items() if name not in undeclared}:
+        yield one_line(f"left behind: {_said(reverted)}, which no host file says; the next deploy reverts it")
+    if stays := {name: value for name, value in overrides.items() if name in undeclared}:
+        out = " ".join(f"--unset {name}" for name, value in stays.items() if value is not None)
+        or_out = f", or until `deploy {out}`" if out else ""
+        yield one_line(
+            f"left behind: {_said(stays)}, which no host file names: it stays until one does{or_out}"
+        )
+
+
+def _said(overrides: Mapping[str, str | None]) -> str:
+    return ", ".join(
         f"{name} {'absent' if value is None else f'= {value}'}" for name, value in overrides.items()
     )
-    yield one_line(f"left behind: {said}, which no host file says; the next deploy reverts it")
 
 
 def _way_back(document: Mapping[str, Any]) -> Iterator[str]:
@@ -99,7 +116,7 @@ def way_back(document: Mapping[str, Any]) -> str:
 
 def _stands(document: Mapping[str, Any]) -> bool:
     """A deploy whose release is what the host has now."""
-    return bool(document["action"] == "deploy" and document["release"] and not document["rolled_back_to"])
+    return bool(document["action"] == "deploy" and document["release"] and not gone_back(document))
 
 
 def _left_changed(document: Mapping[str, Any]) -> bool:

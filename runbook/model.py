@@ -325,7 +325,8 @@ class Observation(NamedTuple):
 
     `files` are those we may edit, `feeds` what else gives the units their environment, with secrets masked. `manager`
     is the environment systemd's manager hands to every unit, as far as we asked; `manager_error` says why it is not known.
-    `damaged` names what lies among the releases and cannot be read as one.
+    `damaged` names what lies among the releases and cannot be read as one. `set_once` maps a role to every variable that a
+    kept release gave it: what runs may have one although no file says it any more.
     """
 
     facts: Mapping[str, Any]
@@ -343,6 +344,7 @@ class Observation(NamedTuple):
     manager: Mapping[str, str] = {}
     manager_error: str | None = None
     damaged: tuple[str, ...] = ()
+    set_once: Mapping[str, tuple[str, ...]] = {}
 
 
 # ------------------------------------------------------------------ what we would change

@@ -11,7 +11,7 @@ from runbook.model import FileRecord, FileState, Observation, Processes, Release
 from runbook.places.names import PATTERNS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from runbook.model import Host
     from runbook.ssh import Wire
@@ -63,6 +63,7 @@ def parse(answer: Mapping[str, Any]) -> Observation:
         manager=answer["manager"]["environ"],
         manager_error=answer["manager"]["error"],
         damaged=damaged,
+        set_once=set_once(releases),
     )
 
 
@@ -75,6 +76,17 @@ def _releases(state: Mapping[str, Any]) -> tuple[tuple[Release, ...], tuple[str,
         except (KeyError, TypeError, ValueError, AttributeError):
             damaged.append(str(manifest.get("id")))
     return tuple(whole), tuple(damaged)
+
+
+def set_once(releases: Iterable[Release]) -> dict[str, tuple[str, ...]]:
+    """By role, every variable that one of these releases gives it."""
+    found: dict[str, set[str]] = {}
+    for one in releases:
+        for role, environment in one.flags.items():
+            found.setdefault(role, set()).update(
+                name for name, value in environment.items() if value is not None
+            )
+    return {role: tuple(sorted(names)) for role, names in sorted(found.items())}
 
 
 def _file(path: str, found: Mapping[str, Any]) -> FileState:

@@ -80,6 +80,7 @@ def work(
             reason=request.reason,
             sign=sign,
             overrides=inventory.overriding(declared, request.settings),
+            undeclared=inventory.undeclared(declared, request.settings),
             api_key=_api_key(host),
             asks=not _said_yes(request, name),
             confirm=(lambda question: True) if _said_yes(request, name) else view.ask,

@@ -38,22 +38,41 @@ def deploy(host: Host, seen: Observation) -> Plan:
         if path in settled.after
     )
     found = elsewhere.trace(host, seen, {}) if settled.after else settled.origins
-    plan = _toward(host, seen, changes, settled.origins)
+    plan = _toward(host, seen, changes, found, settled.origins)
     return plan._replace(places=told.told(host, seen, found), notes=_notes(host, found, settled.origins))
 
 
 def toward(host: Host, seen: Observation, changes: Sequence[Change]) -> Plan:
     """Complete given file changes with the restarts they and the live state call for."""
-    files = Files(seen, {change.path: change.after for change in changes})
-    return _toward(host, seen, changes, _readable(host, files))
+    before = _readable(host, Files(seen))
+    after = _readable(host, Files(seen, {change.path: change.after for change in changes}))
+    return _toward(host, seen, changes, before, after)
 
 
-def _toward(host: Host, seen: Observation, changes: Sequence[Change], origins: Mapping[str, Origins]) -> Plan:
-    wanted = {role: found.environment(host.flags_of(role)) for role, found in origins.items()}
+def _toward(
+    host: Host,
+    seen: Observation,
+    changes: Sequence[Change],
+    before: Mapping[str, Origins],
+    after: Mapping[str, Origins],
+) -> Plan:
+    wanted = {role: found.environment(host.flags_of(role)) for role, found in after.items()}
     changed = {change.path for change in changes}
-    reasons = restarts.needed(host, seen, wanted, origins, changed)
+    reasons = restarts.needed(host, seen, wanted, after, changed, _gone(seen, before, after))
     reload = _needs_reload(seen) or any(is_unit_file(host, seen, path) for path in changed)
     return Plan(tuple(changes), reasons, reload, wanted)
+
+
+def _gone(
+    seen: Observation, before: Mapping[str, Origins], after: Mapping[str, Origins]
+) -> dict[str, frozenset[str]]:
+    """By role, what files set now or a kept release did, and nothing will set any more: who started before has it still."""
+    return {
+        role: frozenset((*seen.set_once.get(role, ()), *(before[role].values if role in before else ())))
+        - found.values.keys()
+        - found.unreadable.keys()
+        for role, found in after.items()
+    }
 
 
 def _readable(host: Host, files: Files) -> dict[str, Origins]:

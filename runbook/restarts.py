@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from runbook.places.origins import Origins
     from runbook.plan import Environment
 
+PAIR = "pair: prefill restarts"
+
 
 def needed(
     host: Host,
@@ -23,12 +25,23 @@ def needed(
     wanted: Mapping[str, Environment],
     origins: Mapping[str, Origins],
     changed: Collection[str],
+    gone: Mapping[str, Collection[str]],
 ) -> tuple[Restart, ...]:
-    """The units to restart in start order; `wanted` and `origins` by role, `changed` are the paths a plan writes."""
+    """The units to restart in start order; `wanted`, `origins` and `gone` by role, `changed` are the paths a plan writes.
+
+    `gone` are variables that files once set and none does any more.
+    """
     found = tuple(
         Restart(unit.name, unit.role, why)
         for unit in host.units
-        if (why := _why(unit, seen, wanted.get(unit.role, {}), Feeding.of(unit, origins, changed)))
+        if (
+            why := _why(
+                unit,
+                seen,
+                wanted.get(unit.role, {}),
+                Feeding.of(unit, origins, changed, gone.get(unit.role, ())),
+            )
+        )
     )
     return with_pair(host, found)
 
@@ -36,22 +49,25 @@ def needed(
 class Feeding(NamedTuple):
     """The files a unit's environment comes from, those of them that the plan changes, and what its script launches.
 
-    `any_name`: something in them may set any variable, which only a run can tell.
+    `any_name`: something in them may set any variable, which only a run can tell. `gone` are those they set no more.
     """
 
     files: tuple[str, ...]
     changed: frozenset[str]
     launch: Arguments
     any_name: bool = False
+    gone: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, unit: Unit, origins: Mapping[str, Origins], changed: Collection[str]) -> Feeding:
+    def of(
+        cls, unit: Unit, origins: Mapping[str, Origins], changed: Collection[str], gone: Collection[str]
+    ) -> Feeding:
         known = origins[unit.role].fed_by if unit.role in origins else ()
         own = (unit.script,) if unit.script else ()
         files = tuple(dict.fromkeys((*own, *known, *unit.env_files, *unit.drop_ins, *unit.sourced)))
         launch = origins[unit.role].arguments if unit.role in origins else arguments.NO_SCRIPT
         any_name = unit.role in origins and origins[unit.role].any_name
-        return cls(files, frozenset(files).intersection(changed), launch, any_name)
+        return cls(files, frozenset(files).intersection(changed), launch, any_name, frozenset(gone))
 
 
 def _why(unit: Unit, seen: Observation, wanted: Environment, feeding: Feeding) -> str | None:
@@ -73,13 +89,13 @@ def _why(unit: Unit, seen: Observation, wanted: Environment, feeding: Feeding) -
 def _why_environment(
     unit: Unit, state: UnitState, seen: Observation, wanted: Environment, feeding: Feeding
 ) -> str | None:
-    """A variable that is meant to be absent, where an eval may set it at every start, restarts only for a newer file."""
-    sure = (
-        {name: value for name, value in wanted.items() if value is not None} if feeding.any_name else wanted
-    )
-    differing = differences(sure, state)
-    if not differing and feeding.any_name and _why_unknown(unit, state, seen, feeding):
-        differing = differences(wanted, state)
+    """A variable that no file gives, but that the engine itself or an eval may set at every start, restarts only for a newer
+    file."""
+    absent = {name for name, value in wanted.items() if value is None}
+    doubtful = (feeding.gone - wanted.keys()) | (absent if feeding.any_name else frozenset())
+    differing = differences({name: wanted[name] for name in wanted.keys() - doubtful}, state)
+    if doubtful and _why_unknown(unit, state, seen, feeding):
+        differing += differences(dict.fromkeys(doubtful), state)
     return f"running environment differs: {'; '.join(differing)}" if differing else None
 
 
@@ -143,5 +159,5 @@ def with_pair(host: Host, restarts: tuple[Restart, ...]) -> tuple[Restart, ...]:
     if "prefill" not in roles or "decode" in roles or decode is None:
         return restarts
     order = [unit.role for unit in host.units]
-    paired = (*restarts, Restart(decode.name, decode.role, "pair: prefill restarts"))
+    paired = (*restarts, Restart(decode.name, decode.role, PAIR))
     return tuple(sorted(paired, key=lambda restart: order.index(restart.role)))

@@ -82,7 +82,8 @@ def check(work: Work, options: Options) -> Story:
         rows = flagtable.rows(work.host, seen)
         story.extra["flags"] = comparison.rows(work.host, seen)
         work.run.show("places", [row.places for row in rows if row.places])
-        work.run.find(*configuration.drift(rows), *configuration.argument_drift(work.host, seen), *refused)
+        drift = (*configuration.drift(rows), *configuration.argument_drift(work.host, seen), *refused)
+        work.run.find(*drift, *configuration.unapplied(seen, story.plan, drift))
         from runbook.verify import bookkeeping  # here, since only this page keeps the books and pays for them
 
         work.run.find(*bookkeeping.book(work.host, seen, work.now().date()))
@@ -291,10 +292,12 @@ def _go_back(work: Work, story: Story, parent: Release) -> None:
 
 def _return_to(work: Work, story: Story, plan: Plan, target: Release) -> None:
     """Write a release's bytes, restart, and check it without load; a failure here needs a person."""
+    story.extra["going_back_to"] = target.id
+    story.extra.pop("flags", None)  # as they were before
     with _or_a_person(target):
         files.write_back(work, plan, target)
-        story.rolled_back_to = target.id
         restarting.restart(work, plan)
+        story.rolled_back_to = story.extra.pop("going_back_to")
         asked = len(work.run.findings)
         up = waiting.all_up(work) and waiting.serving_ready(work)
         _as_planned(work, story, target.flags)

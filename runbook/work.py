@@ -32,8 +32,8 @@ class Work(NamedTuple):
 
     `confirm` and `offer` ask a yes-or-no question: `confirm` is true where the command line already said yes (`asks`:
     it did not), `offer` only where a person answers. `overrides` are flags whose wanted value, None for absent, the
-    command line gave and the host file does not. `tool` is what runs here (runbook.provenance), `sign` makes the
-    operator's signature of an audit record where there is a key. `sleep` takes seconds.
+    command line gave and the host file does not, `undeclared` those of them that it does not name. `tool` is what runs here
+    (runbook.provenance), `sign` makes the operator's signature of an audit record where there is a key. `sleep` takes seconds.
     """
 
     host: Host
@@ -46,6 +46,7 @@ class Work(NamedTuple):
     reason: str = ""
     sign: Callable[[bytes], str] | None = None
     overrides: Mapping[str, str | None] = {}
+    undeclared: Sequence[str] = ()
     api_key: str | None = None
     asks: bool = False
     confirm: Callable[[str], bool] = lambda question: False

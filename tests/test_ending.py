@@ -34,6 +34,21 @@ def test_what_set_leaves_behind_is_said_while_it_stands() -> None:
     assert left not in ending.lines(document(overrides=overrides, release=None))
 
 
+def test_what_set_leaves_behind_of_a_flag_that_no_file_names_is_not_called_reverted() -> None:
+    made = document(overrides={"A": "1", "B": "2", "C": None}, undeclared=["B", "C"])
+    said = [line for line in ending.lines(made) if "left behind" in line]
+    assert said == [
+        "  left behind: A = 1, which no host file says; the next deploy reverts it",
+        "  left behind: B = 2, C absent, which no host file names: it stays until one does, or until `deploy --unset B`",
+    ]
+
+
+def test_a_way_back_that_did_not_end_is_not_called_gone() -> None:
+    lines = ending.lines(document(outcome="fail", exit_code=130, going_back_to="r1", overrides={"A": "1"}))
+    assert lines[0] == "deploy gpu1: FAIL (exit 130), going back to r1 did not finish"
+    assert not any("left behind" in line or "./invoke" in line for line in lines)
+
+
 def test_a_deploy_that_was_rolled_back_offers_no_way_back() -> None:
     lines = ending.lines(document(outcome="fail", exit_code=1, rolled_back_to="r1"))
     assert lines[0] == "deploy gpu1: FAIL (exit 1), rolled back to r1"

@@ -30,6 +30,14 @@ def _indented(said: str) -> list[str]:
     return [first, *(f"{_BELOW}{line}" for line in more)]
 
 
+_WHERE = (
+    ("release", "release"),
+    ("verdict", "verdict"),
+    ("rolled_back_to", "back to"),
+    ("going_back_to", "not yet at"),
+)
+
+
 def _head(record: Record) -> Iterator[str]:
     exit_code = record.document.get("exit_code")
     yield f"{record.action} {record.host}: {record.outcome.upper()} (exit {exit_code})"
@@ -39,7 +47,7 @@ def _head(record: Record) -> Iterator[str]:
         yield f"  reason    {reason}"
     if error := record.text("error"):
         yield f"  error     {error}"
-    for key, label in (("release", "release"), ("verdict", "verdict"), ("rolled_back_to", "back to")):
+    for key, label in _WHERE:
         if value := record.text(key):
             yield f"  {label:<9} {value}"
     if by := record.text("recorded_by"):

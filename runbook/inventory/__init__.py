@@ -9,14 +9,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from runbook.inventory.lookup import exposed, known, load
-from runbook.inventory.overrides import overridden, overriding
+from runbook.inventory.overrides import overridden, overriding, undeclared
 
 if TYPE_CHECKING:
     from runbook.inventory.adopt import adopt_text, roles
     from runbook.inventory.documents import document
     from runbook.inventory.hostfile import parse
 
-__all__ = ["adopt_text", "document", "exposed", "known", "load", "overridden", "overriding", "parse", "roles"]
+__all__ = [
+    "adopt_text",
+    "document",
+    "exposed",
+    "known",
+    "load",
+    "overridden",
+    "overriding",
+    "parse",
+    "roles",
+    "undeclared",
+]
 
 _ROOMS = {"adopt_text": "adopt", "roles": "adopt", "document": "documents", "parse": "hostfile"}
 

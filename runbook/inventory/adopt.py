@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 
 _LOADABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 _MASKED = "***"
+# As in the profiles. With less than this wait for health a cold JIT cache would count as a failed start.
+_MEASURES = (
+    "wait:",
+    "  health: {attempts: 360, every_s: 5, timeout_s: 10}   # a cold JIT cache takes up to 30 minutes",
+    "# What proves a release: clean agent sessions, 80 at once, and the speed before and after. Both load the host for minutes.",
+    "traffic: live   # a deploy or verify loads it only with --load; `none`, where nobody else is served: always",
+    "validations:",
+    "  - {name: final80, sessions: 80, rounds: 3, ctx: 350, max_tokens: 2000, timeout_s: 260}",
+    "  - {name: final60, sessions: 60, rounds: 4, ctx: 300, max_tokens: 2500, timeout_s: 240}",
+    "bench: {concurrency: [1, 8, 32, 64, 80], input_tokens: 350, output_tokens: 256, repeats: 5, max_regression: 0.10}",
+)
 
 
 def adopt_text(
@@ -29,6 +40,7 @@ def adopt_text(
     today: datetime.date,
     notes: Mapping[str, str] | None = None,
     state_dir: str | None = None,
+    spare: Mapping[str, str] | None = None,
 ) -> str:
     """The text of hosts/<name>.yml declaring what is there; `load` accepts it as it is.
 
@@ -36,7 +48,8 @@ def adopt_text(
     declared. A variable set for several roles is declared once; where the values differ, the last role's is declared
     and the others are told in a comment. `notes` are a ledger's words on a variable, put beside it. Without a unit that
     has a url the last one gets a guess, and so does an unknown `model`; both say so. With a `state_dir` the units are the login
-    user's own.
+    user's own. `spare` maps a role to a script it has and need not declare. What proves a release is declared, and that nothing
+    loads the host unasked: whether it has live traffic is not to be seen.
     """
     scripted = [unit.role for unit in units if unit.script]
     lines = (
@@ -45,9 +58,10 @@ def adopt_text(
         f" `{shipped.command()} hosts.check` reads this file.",
         *_ssh(ssh),
         *(("scope: user   # systemctl --user", f"state_dir: {_text(state_dir)}") if state_dir else ()),
-        *_units(units),
+        *_units(units, spare or {}),
         f"model: {_text(model or 'unknown')}{'' if model else '   # FILL IN: the served model name'}",
         *_flags(_by_name(environments, scripted), scripted, today, notes or {}),
+        *_MEASURES,
     )
     return "\n".join(lines) + "\n"
 
@@ -83,13 +97,15 @@ def _ssh(ssh: SshTarget) -> Iterator[str]:
     )
 
 
-def _units(units: Sequence[Unit]) -> Iterator[str]:
+def _units(units: Sequence[Unit], spare: Mapping[str, str]) -> Iterator[str]:
     yield "units:   # in start order"
     guesses = () if any(unit.url for unit in units) else units[-1:]
     for unit in units:
         yield f"  {unit.role}:"
         yield f"    unit: {_text(unit.name)}"
         fields = {"script": unit.script, "health": unit.health, "url": unit.url}
+        if unit.role in spare:
+            yield f"    # script: {_text(spare[unit.role])}   # sets no flag; declared, flags without `units` go there, too"
         yield from (f"    {field}: {_text(value)}" for field, value in fields.items() if value)
         files = {"env_files": unit.env_files, "drop_ins": unit.drop_ins, "sourced": unit.sourced}
         for key, paths in files.items():

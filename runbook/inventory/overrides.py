@@ -38,6 +38,11 @@ def overriding(host: Host, settings: Mapping[str, str | None]) -> dict[str, str 
     }
 
 
+def undeclared(host: Host, settings: Mapping[str, str | None]) -> list[str]:
+    """Those of the settings that the host's file does not name."""
+    return sorted(settings.keys() - {flag.name for flag in host.flags})
+
+
 def _flag(host: Host, declared: Flag | None, name: str, value: str | None) -> Flag:
     if name.startswith("-"):
         raise UsageError(

@@ -33,7 +33,9 @@ def observe(
     session: Session, state: str, files: list[str], units: list[str], names: list[str], patterns: list[str]
 ) -> dict[str, Any]:
     looks = {path: _file(path) for path in files}
-    leaves = environ.Selection(frozenset(names), _assigned(looks.values()), tuple(patterns))
+    kept = releases.summary(state)
+    assigned = _assigned(looks.values()) | releases.set_once(kept["releases"])
+    leaves = environ.Selection(frozenset(names), assigned, tuple(patterns))
     shown, manager = _asked(session.scope, units, leaves)
     return {
         "facts": facts(session.proc),
@@ -43,7 +45,7 @@ def observe(
         "manager": manager,
         "units": _units(session.proc, state, shown, leaves),
         "disk": disk([state, *(look["real_path"] for look in looks.values())]),
-        "state": releases.summary(state),
+        "state": kept,
     }
 
 

@@ -14,7 +14,7 @@ from runbook.onhost.calls import Refusal, reading, writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any, Optional
 
     from runbook.onhost.session import Session
@@ -51,6 +51,15 @@ def manifests(state: str) -> list[dict[str, Any]]:
     """Every whole release's manifest, oldest first."""
     found = [manifest for name in _names(state) if (manifest := _manifest(state, name)) is not None]
     return sorted(found, key=lambda one: (one["created"], one["id"]))
+
+
+def set_once(known: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Every variable that one of these manifests sets: a process may still run with it, though no file says it any more."""
+    flags = (manifest.get("flags") for manifest in known)
+    roles = (one.values() for one in flags if isinstance(one, dict))
+    return frozenset(
+        name for environments in roles for one in environments if isinstance(one, dict) for name in one
+    )
 
 
 def _damaged(state: str, known: list[dict[str, Any]]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runbook.ending import way_back
+from runbook.ending import gone_back, way_back
 from runbook.report import curves, sections, tables
 from runbook.report.reading import outcome_of, rows, table, text
 from runbook.text import clean
@@ -65,7 +65,7 @@ def drawings(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _back(record: Mapping[str, Any]) -> str:
     """The command that undoes a deploy that stands."""
-    stands = record.get("action") == "deploy" and record.get("release") and not record.get("rolled_back_to")
+    stands = record.get("action") == "deploy" and record.get("release") and not gone_back(record)
     changed = rows(table(record, "plan"), "changes")
     if not (stands and changed):
         return ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runbook.audit.record import moment
+from runbook.ending import gone_back
 from runbook.report import figures
 from runbook.report.reading import items, number, outcome_of, rows, table, text
 from runbook.verdict import Outcome
@@ -50,8 +51,8 @@ class Trouble:
 
 
 def heading(record: Mapping[str, Any]) -> str:
-    back = f", rolled back to {text(record.get('rolled_back_to'))}" if record.get("rolled_back_to") else ""
-    return f"{text(record.get('action'))} {text(record.get('host'))}{back}"
+    back = gone_back(record)
+    return f"{text(record.get('action'))} {text(record.get('host'))}{f', {text(back)}' if back else ''}"
 
 
 def summary(record: Mapping[str, Any]) -> list[Fact]:

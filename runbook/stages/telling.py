@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def begin(work: Work, action: str) -> Story:
     """The story of an action that begins now."""
-    run, extra = work.run, {"overrides": dict(work.overrides)} if work.overrides else {}
+    run = work.run
+    given = {"overrides": dict(work.overrides), "undeclared": list(work.undeclared)}
+    extra = {name: value for name, value in given.items() if value}
     return Story(
         action, work.host.name, work.rollout, run.steps, run.findings, extra=extra, courses=run.courses
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runbook.flagtable import Row
-    from runbook.model import Host, Observation, Unit
+    from runbook.model import Host, Observation, Restart, Unit, UnitState
     from runbook.plan import Plan
 
 
@@ -57,3 +57,22 @@ def _environment(unit: Unit, seen: Observation, wanted: Mapping[str, str | None]
         Outcome.PASS,
         f"{unit.role}: {len(wanted)} variables run as planned ({state.processes.kind})",
     )
+
+
+def unapplied(seen: Observation, plan: Plan | None, drift: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Units that a deploy would restart although no finding of `drift` says why: they run with what no file says.
+
+    A unit that is down is the probes' to tell, and a pair's other half is not wrong by itself.
+    """
+    told = {finding.evidence.get("unit") for finding in drift if finding.outcome is not Outcome.PASS}
+    return tuple(
+        _unapplied(restart, seen.units[restart.unit])
+        for restart in (plan.restarts if plan else ())
+        if restart.unit not in told and restart.why != restarts.PAIR and seen.units[restart.unit].running
+    )
+
+
+def _unapplied(restart: Restart, state: UnitState) -> Finding:
+    outcome = Outcome.INCONCLUSIVE if state.processes.kind == "unknown" else Outcome.FAIL
+    said = f"{restart.role}: {restart.why}; a deploy restarts it"
+    return Finding("drift", outcome, said, {"unit": restart.unit})

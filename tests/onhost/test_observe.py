@@ -12,7 +12,9 @@ import pytest
 
 from runbook.errors import MissingOnHostError, PreflightError
 from runbook.observation import parse
+from runbook.onhost import releases
 from runbook.ssh import InProcessWire
+from tests.onhost import saving
 
 if TYPE_CHECKING:
     from tests.onhost.conftest import FakeSystemd
@@ -50,6 +52,28 @@ def test_one_call_tells_files_units_processes_and_state(
     assert seen.facts["uid"] == os.geteuid()
     assert seen.free_bytes > 0
     assert not Path(state).exists(), "a look changes nothing"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a process file system")
+def test_what_a_kept_release_set_is_told_although_no_file_names_it_any_more(
+    state: str, systemd: FakeSystemd
+) -> None:
+    environ = {"WAS_SET": "1", "NEVER_SET": "1"}
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env=environ) as child:
+        systemd.shows(
+            f"Id=d.service\nLoadState=loaded\nActiveState=active\nMainPID={child.pid}\nControlGroup=\n"
+        )
+        with InProcessWire("writing") as wire:
+            wire.call("lock", state=state, holder={})
+            saving.save(wire, state, [], id="r1", flags={"decode": {"WAS_SET": "1"}})
+            answer = wire.call("observe", state=state, files=[], units=["d.service"], names=[], patterns=[])
+        child.kill()
+    assert parse(answer).units["d.service"].processes.environ == {"WAS_SET": "1"}
+
+
+@pytest.mark.parametrize("flags", [None, [], {"decode": []}, {"decode": None}, "x"])
+def test_a_manifest_whose_flags_are_none_sets_nothing(flags: object) -> None:
+    assert releases.set_once([{"flags": flags}, {}]) == frozenset()
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a process file system")
