@@ -46,7 +46,8 @@ def run(request: Request, *, target: SshTarget | None = None) -> int:
         inventory.load(path.stem, hosts_dir=request.hosts_dir)
         story.extra = {"path": str(path), "text": text}
         told.note(
-            f"wrote {path}: fill in the reasons, then `{shipped.command()} hosts.check --host {path.stem}`"
+            f"wrote {path}: fill in the reasons, then `{shipped.command()} hosts.check --host {path.stem}`; by `traffic: live` no"
+            " deploy or verify loads the host without --load, and only one with it proves a release"
         )
     except RunbookError as error:
         story.error = error
@@ -90,6 +91,7 @@ def _text(request: Request, target: SshTarget, told: Run, view: View) -> str:
     return inventory.adopt_text(
         request.hosts[0], ssh=target, units=found.units, environments=found.environments,
         model=found.model, today=utc_now().date(), notes=found.notes, state_dir=found.state_dir,
+        spare=found.spare,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from runbook import inventory
@@ -27,7 +27,8 @@ _FIRST, _LAST = ("prefill", "decode"), ("router",)
 class Found:
     """What a host file is written from. `environments` maps role → variable → value, `notes` a variable to a word on it.
 
-    `state_dir` is where the state of a user's own units may be kept; None: these are the machine's units.
+    `state_dir` is where the state of a user's own units may be kept; None: these are the machine's units. `spare` maps a role to
+    its script where that is left out of the unit, since no flag stands in it.
     """
 
     units: tuple[Unit, ...]
@@ -35,6 +36,7 @@ class Found:
     model: str | None
     notes: Mapping[str, str]
     state_dir: str | None = None
+    spare: Mapping[str, str] = field(default_factory=dict)
 
 
 def units(answer: Mapping[str, Mapping[str, Any]]) -> tuple[Unit, ...]:
@@ -63,18 +65,31 @@ def described(bare: Sequence[Unit], seen: Observation, catalogue: Catalogue, sco
     )
     models = (_option(launch, "--served-model-name") for launch in launches.values())
     chat = next((unit.role for unit in bare if unit.role in _LAST), None)
+    spare = _spare(bare, environments)
     return Found(
         units=tuple(
             _answering(unit, launches[unit.role], chat, len(bare))._replace(
+                script=None if unit.role in spare else unit.script,
                 **given[unit.role][1] if unit.script else {},
             )
             for unit in bare
         ),
-        environments=environments,
+        environments={role: values for role, values in environments.items() if role not in spare},
         model=next(filter(None, models), None),
         notes={name: f"a diagnostic: {cost}" for name, cost in noted},
         state_dir=_users_state(seen) if scope == "user" else None,
+        spare=spare,
     )
+
+
+def _spare(bare: Sequence[Unit], environments: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """A router's script in which no flag stands: declared, it would get every flag that names no units, and its process, whose
+    title blanks its environment, would be asked what it runs with."""
+    return {
+        unit.role: unit.script
+        for unit in bare
+        if unit.script and unit.role in _LAST and not environments[unit.role] and len(environments) > 1
+    }
 
 
 def _users_state(seen: Observation) -> str:

@@ -52,9 +52,24 @@ def test_only_the_engines_variables_are_declared_and_secrets_are_not_copied() ->
     assert found().environments == {
         "prefill": {"SGLANG_A": "1"},
         "decode": {"SGLANG_A": "1", "SGLANG_API_KEY": "***"},
-        "router": {},
     }
     assert found().model == "m"
+
+
+def test_a_routers_script_in_which_no_flag_stands_is_left_out_and_told() -> None:
+    assert [unit.script for unit in found().units] == ["/p.sh", "/d.sh", None]
+    assert found().spare == {"router": "/r.sh"}
+
+
+def test_a_routers_script_in_which_a_flag_stands_is_declared() -> None:
+    flagged = found(scripts={**SCRIPTS, "/r.sh": b"export SGLANG_R=1\n" + SCRIPTS["/r.sh"]})
+    assert ([unit.script for unit in flagged.units][-1], flagged.spare) == ("/r.sh", {})
+    assert flagged.environments["router"] == {"SGLANG_R": "1"}
+
+
+def test_a_router_by_itself_keeps_its_script() -> None:
+    alone = found({"sglang-router.service": {"script": "/r.sh"}})
+    assert (alone.units[0].script, alone.spare) == ("/r.sh", {})
 
 
 def test_one_server_by_itself_answers_chat() -> None:

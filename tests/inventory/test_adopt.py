@@ -43,6 +43,7 @@ units:   # in start order
     health: "http://127.0.0.1:30002/health"
   router:
     unit: "sglang-router.service"
+    # script: "/root/r.sh"   # sets no flag; declared, flags without `units` go there, too
     url: "http://127.0.0.1:30001"
 model: "deepseek-v4-flash"
 flags:
@@ -63,6 +64,14 @@ flags:
     units: [decode]
     why: "found running on 2026-11-30; FILL IN why"
     since: 2026-11-30
+wait:
+  health: {attempts: 360, every_s: 5, timeout_s: 10}   # a cold JIT cache takes up to 30 minutes
+# What proves a release: clean agent sessions, 80 at once, and the speed before and after. Both load the host for minutes.
+traffic: live   # a deploy or verify loads it only with --load; `none`, where nobody else is served: always
+validations:
+  - {name: final80, sessions: 80, rounds: 3, ctx: 350, max_tokens: 2000, timeout_s: 260}
+  - {name: final60, sessions: 60, rounds: 4, ctx: 300, max_tokens: 2500, timeout_s: 240}
+bench: {concurrency: [1, 8, 32, 64, 80], input_tokens: 350, output_tokens: 256, repeats: 5, max_regression: 0.10}
 """
 
 _values = st.text(st.characters(exclude_categories=["Cc"]), max_size=20)
@@ -83,6 +92,7 @@ def test_what_is_found_is_declared_once_with_its_roles() -> None:
         model="deepseek-v4-flash",
         today=_TODAY,
         notes={"BOTH": "a diagnostic\n(slow)"},
+        spare={"router": "/root/r.sh"},
     )
     assert text == _WANT
     host = _loaded(text)
@@ -92,6 +102,15 @@ def test_what_is_found_is_declared_once_with_its_roles() -> None:
         "DIFFERS": ("1", ("decode",)),
         "ONE": ("0777", ("decode",)),
     }
+
+
+def test_what_the_profiles_measure_is_declared_and_nothing_loads_the_host_unasked(tmp_path: Path) -> None:
+    text = adopt_text("gpu1", ssh=SshTarget("gpu1"), units=_PAIR, environments={}, model="m", today=_TODAY)
+    adopted = _loaded(text)
+    profile = load("gpu1", hosts_dir=hosts_dir(tmp_path, "profile: sglang-dsv4-pd\nssh: gpu1\nflags: {}\n"))
+    assert adopted.traffic == "live"
+    assert (adopted.validations, adopted.bench) == (profile.validations, profile.bench)
+    assert adopted.wait.health == profile.wait.health
 
 
 def test_an_ssh_target_with_everything_comes_back() -> None:
