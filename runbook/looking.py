@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runbook import remembered
+from runbook import handedits, remembered
 from runbook.observation import require_units
 from runbook.stages import telling
 from runbook.text import counted
@@ -95,7 +95,8 @@ def looked(work: Work, *required: Callable[[Host, Observation], None]) -> Observ
 
 def planned(work: Work, story: Story) -> tuple[Observation, Plan]:
     """Look at the host once and plan a deploy from that; shown as the plan."""
-    seen = looked(work)
+    seen = looked(work, require_units, handedits.require_scripts)
+    handedits.tell(seen, work.run.note)
     with work.run.step("plan") as step:
         plan = story.plan = remembered.deploy(work.host, seen)
         planned = f"{counted(len(plan.changes), 'file')}, {counted(len(plan.restarts), 'restart')}"

@@ -8,6 +8,8 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from runbook.errors import ReleaseError, UsageError
+from runbook.handedits import current as current
+from runbook.handedits import edited_since as edited_since
 from runbook.model import Change, FileRecord, Release
 from runbook.plan import sha256
 from runbook.planning import toward
@@ -81,11 +83,6 @@ def records(files: Mapping[str, FileState], changes: Sequence[Change] = ()) -> t
     )
 
 
-def current(seen: Observation) -> Release | None:
-    """The release the host says it is at; None where it says none, or one that is gone or damaged (see `remarks`)."""
-    return next((release for release in seen.releases if release.id == seen.current), None)
-
-
 def remarks(seen: Observation) -> list[str]:
     """What is wrong with the releases on the host, for people."""
     damaged = ", ".join(seen.damaged)
@@ -116,15 +113,6 @@ def named(seen: Observation, text: str) -> Release:
         return find(seen, text)
     except ReleaseError as error:
         raise UsageError(str(error)) from error
-
-
-def edited_since(seen: Observation, release: Release) -> tuple[str, ...]:
-    """Paths whose bytes on disk are not the release's."""
-    return tuple(
-        record.path
-        for record in release.files
-        if record.path in seen.files and sha256(seen.files[record.path].content) != record.sha256
-    )
 
 
 def standing(seen: Observation) -> Release | None:

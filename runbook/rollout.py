@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from runbook import comparison, flagtable, releases, remembered
+from runbook import comparison, flagtable, handedits, releases, remembered
 from runbook.errors import (
     GateError,
     InterruptedByOperator,
@@ -15,7 +15,7 @@ from runbook.errors import (
     UsageError,
 )
 from runbook.looking import looked, planned
-from runbook.observation import require_scripts, require_units
+from runbook.observation import require_units
 from runbook.stages import (
     before,
     choosing,
@@ -75,7 +75,8 @@ def check(work: Work, options: Options) -> Story:
     """Ask whether what runs is what should run; changes nothing on the host but its audit."""
     story = telling.begin(work, "verify")
     with telling.told(work, story, audited=True):
-        seen = looked(work, require_units, require_scripts)
+        seen = looked(work, require_units, handedits.require_scripts)
+        handedits.tell(seen, work.run.note)
         interrupted.record_if_left(work, seen)
         story.release = seen.current
         story.plan, refused = configuration.planned(work.host, seen)

@@ -46,9 +46,15 @@ def _flags(shown: Mapping[str, Any]) -> list[str]:
     units = ", ".join(dict.fromkeys(flag["unit"] for flag in down))
     unknown = f", {len(down)} not known: {units} is down" if down else ""
     gone = [f"!! {path} is gone" for path in shown["gone"]]
-    edited = [f"!! {path} was edited by another hand since the release" for path in shown["edited"]]
+    edited = [f"!! {path} {_edited(shown['kept_by'].get(path))}" for path in shown["edited"]]
     lines = [_flag_line(flag) for flag in wrong if flag not in down and not _only_gone(flag)]
     return [said + unknown, *gone, *edited, *lines]
+
+
+def _edited(kept_by: str | None) -> str:
+    if kept_by:
+        return f"is as release {kept_by} has it, not the current one"
+    return "was edited by another hand since the release"
 
 
 def _only_gone(flag: Mapping[str, Any]) -> bool:

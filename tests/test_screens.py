@@ -35,8 +35,8 @@ LOCK = {"who": "ann@laptop", "since": "07:00", "step": "bench"}  # fmt: skip
 
 def shown(**fields: Any) -> dict[str, Any]:
     whole = {
-        "now": 8200.0, "units": [UNIT], "flags": [{**FLAG, "outcome": "pass"}], "edited": [], "gone": [], "current": CURRENT,
-        "last": LAST, "expiring": [], "inflight": None, "lock": None,
+        "now": 8200.0, "units": [UNIT], "flags": [{**FLAG, "outcome": "pass"}], "edited": [], "kept_by": {}, "gone": [],
+        "current": CURRENT, "last": LAST, "expiring": [], "inflight": None, "lock": None,
     }  # fmt: skip
     return whole | fields
 
@@ -59,6 +59,10 @@ def test_a_host_that_is_well_fits_on_five_lines() -> None:
         ({"flags": [{**FLAG, "file": GONE}]}, f"!! A on decode: wanted '1', file {GONE}, running '0'"),
         ({"flags": [UNKNOWN]}, "!! A on decode: wanted '1', file '1', running unknown"),
         ({"gone": ["/root/serve.sh"]}, "!! /root/serve.sh is gone"),
+        (
+            {"edited": ["/root/serve.sh"], "kept_by": {"/root/serve.sh": "r1"}},
+            "!! /root/serve.sh is as release r1 has it, not the current one",
+        ),
         ({"edited": ["/root/serve.sh"]}, "!! /root/serve.sh was edited by another hand since the release"),
         ({"current": None}, "no release yet"),
         ({"last": None}, "no rollout yet"),

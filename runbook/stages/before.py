@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from runbook import observation, releases
+from runbook import handedits, observation, releases
 from runbook.errors import (
     FileChangedError,
     InterruptedByOperator,
@@ -83,11 +83,9 @@ def refuse_unsettled(work: Work, seen: Observation) -> None:
 
 
 def refuse_hand_edits(work: Work, seen: Observation, *, force: bool) -> None:
-    """A rollback over files somebody edited by hand needs --force, which saves them first."""
-    here = releases.current(seen)
-    # What an interrupted rollout wrote is nobody's hand.
-    written = bool((seen.inflight or {}).get("parent"))
-    edited = releases.edited_since(seen, here) if here and not written else ()
+    """A rollback over files somebody edited by hand needs --force, which saves them first; what a release keeps is not lost."""
+    edits = handedits.tell(seen, work.run.note)
+    here, edited = releases.current(seen), [edit.path for edit in edits if edit.kept_by is None]
     if here and edited and not force:
         raise ReleaseError(
             f"{', '.join(edited)} changed since release {here.id} by another hand; "

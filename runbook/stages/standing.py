@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from runbook import comparison, releases
+from runbook import comparison, handedits, releases
 from runbook.errors import LinkLostError, RunbookError
 from runbook.probes import unit as unit_probe
 from runbook.stages import records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from runbook.handedits import HandEdit
     from runbook.model import Argument, Flag, Host, Observation, Release, UnitState
     from runbook.work import Work
 
@@ -24,13 +25,14 @@ def status(work: Work, seen: Observation) -> dict[str, Any]:
     """One host on one screen, JSON values only. `now` is the host's clock in epoch seconds, `since` too."""
     here = releases.current(seen)
     today = datetime.datetime.fromtimestamp(seen.now, datetime.UTC).date()
-    gone = _gone(work.host, seen, here)
+    edits = handedits.of(seen)
     return {
         "now": seen.now,
         "units": [_unit(unit.role, seen.units[unit.name]) for unit in work.host.units],
         "flags": comparison.rows(work.host, seen),
-        "edited": [path for path in _edited(seen, here) if path not in gone],
-        "gone": gone,
+        "edited": [edit.path for edit in edits if not edit.gone],
+        "kept_by": {edit.path: edit.kept_by for edit in edits if edit.kept_by},
+        "gone": _gone(work.host, seen, edits),
         "current": here and _release(here, seen),
         "last": last_rollout(work),
         "expiring": expiring(work.host, today),
@@ -39,14 +41,10 @@ def status(work: Work, seen: Observation) -> dict[str, Any]:
     }
 
 
-def _edited(seen: Observation, here: Release | None) -> tuple[str, ...]:
-    return releases.edited_since(seen, here) if here else ()
-
-
-def _gone(host: Host, seen: Observation, here: Release | None) -> list[str]:
-    """Files that the host file names or its release holds, and that are not there."""
-    wanted = dict.fromkeys((*host.scripts, *_edited(seen, here)))
-    return [path for path in wanted if seen.files[path].absent]
+def _gone(host: Host, seen: Observation, edits: Sequence[HandEdit]) -> list[str]:
+    """Scripts, and files of the release, that are not there."""
+    scripts = [path for path in host.scripts if seen.files[path].absent]
+    return list(dict.fromkeys((*scripts, *(edit.path for edit in edits if edit.gone))))
 
 
 def _unit(role: str, state: UnitState) -> dict[str, Any]:
