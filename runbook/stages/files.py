@@ -14,7 +14,7 @@ from runbook.text import counted
 from runbook.work import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runbook.model import Change, Host, Observation, Release, UnitState
     from runbook.plan import Environment, Plan
@@ -158,4 +158,12 @@ def plan_back(work: Work, seen: Observation, target: Release) -> Plan:
     stored = work.wire.call("release_read", state=work.host.state, id=target.id)
     more = [record.path for record in target.files if record.path not in seen.files]
     seen = work.observe(also=more) if more else seen
-    return releases.plan_back(work.host, seen, stored["files"], target)
+    plan = releases.plan_back(work.host, seen, stored["files"], target)
+    return plan._replace(notes=(*plan.notes, *_unowned(work.host, plan)))
+
+
+def _unowned(host: Host, plan: Plan) -> Iterator[str]:
+    """Files of a release that no unit of the host file has any more: what runs them is not known."""
+    for change in plan.changes:
+        if change.path not in host.files:
+            yield f"{change.path} is put back, but no unit of {host.source} declares it: nothing restarts for it"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
-from runbook import argumenttable, planning, restarts
+from runbook import argumenttable, planning, restarts, shipped
 from runbook.errors import EditRefusedError
+from runbook.places import names
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -37,18 +39,27 @@ def planned(host: Host, seen: Observation) -> tuple[Plan | None, tuple[Finding, 
 def environment(
     host: Host, seen: Observation, wanted: Mapping[str, Mapping[str, str | None]]
 ) -> tuple[Finding, ...]:
-    """What runs equals what was planned, per unit; an unknown environment is inconclusive, never a pass."""
-    return tuple(_environment(unit, seen, wanted[unit.role]) for unit in host.units if wanted.get(unit.role))
+    """What runs equals what was planned, per unit; an unknown environment is inconclusive, never a pass.
+
+    A unit whose environment is unknown is not asked where none of its flags can be wrong.
+    """
+    asked = (unit for unit in host.units if wanted.get(unit.role))
+    return tuple(
+        _environment(host, unit, seen.units[unit.name], wanted[unit.role])
+        for unit in asked
+        if seen.units[unit.name].processes.kind != "unknown" or _flagged(host, unit, wanted[unit.role])
+    )
 
 
-def _environment(unit: Unit, seen: Observation, wanted: Mapping[str, str | None]) -> Finding:
-    state = seen.units[unit.name]
+def _flagged(host: Host, unit: Unit, wanted: Mapping[str, str | None]) -> bool:
+    """Whether the host file has a say in the unit's flags, and one is declared or set: other variables are nobody's promise."""
+    followed = names.followed(flag.name for flag in host.flags_of(unit.role))
+    return unit.script is not None and any(map(followed.fullmatch, wanted))
+
+
+def _environment(host: Host, unit: Unit, state: UnitState, wanted: Mapping[str, str | None]) -> Finding:
     if state.processes.kind == "unknown":
-        return Finding(
-            "environment",
-            Outcome.INCONCLUSIVE,
-            f"{unit.role}: running environment unknown ({state.processes.detail})",
-        )
+        return Finding("environment", Outcome.INCONCLUSIVE, _unknown(host, unit, state.processes.detail))
     differing = restarts.differences(wanted, state)
     if differing:
         return Finding("environment", Outcome.FAIL, f"{unit.role}: {'; '.join(differing)}")
@@ -56,6 +67,15 @@ def _environment(unit: Unit, seen: Observation, wanted: Mapping[str, str | None]
         "environment",
         Outcome.PASS,
         f"{unit.role}: {len(wanted)} variables run as planned ({state.processes.kind})",
+    )
+
+
+def _unknown(host: Host, unit: Unit, why: str) -> str:
+    """That nobody can tell what a unit runs with, and what makes it known."""
+    restart = shlex.join([shipped.command(), "restart", "--host", host.name, "--unit", unit.role])
+    return (
+        f"{unit.role}: running environment unknown ({why}); `{restart}` records what it starts with, `export SPT_NOENV=1` in "
+        f"{unit.script} keeps it readable, and a unit that needs no flag needs no `script` in {host.source}"
     )
 
 
