@@ -165,6 +165,15 @@ def test_a_unit_that_fails_after_its_restart_rolls_back_with_the_journal_as_evid
     assert any("Main process exited" in str(finding.evidence) for finding in story.findings)
 
 
+def test_a_unit_that_fails_says_its_last_words_in_the_message() -> None:
+    log = "2026-11-30T19:14:05+0000 gpu1 serve.sh[70]: error: unrecognized arguments: --api-key ***"
+    fake = a_host(behave=lambda unit: setattr(unit, "active", "failed"))
+    fake._journal = lambda unit, **_: {"text": log}  # type: ignore[method-assign]
+    story = deploy(fake)
+    (found,) = (finding for finding in story.findings if finding.check == "unit")
+    assert found.message.endswith("; its last words: error: unrecognized arguments: --api-key ***")
+
+
 def test_a_rollback_that_does_not_come_up_either_needs_a_person() -> None:
     def always_fail(unit: RunningUnit) -> None:
         unit.active = "failed"

@@ -8,7 +8,7 @@ from runbook.errors import GateError
 from runbook.probes import unit
 from runbook.stages import holders, inflight
 from runbook.verdict import Finding, Outcome
-from runbook.verify import waiting
+from runbook.verify import lastwords, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,9 +49,13 @@ def _restart_one(work: Work, item: Restart, wanted: Environment) -> None:
 
 
 def _failed(work: Work, unit_: Unit, found: Finding, at: float | None) -> GateError:
-    """Why a unit did not come up: its state, who stands in its way, and what it logged since it was told to start."""
+    """Why a unit did not come up: its state, its last words, who is in its way, and what it logged since it was told to start."""
     excerpt = waiting.journal(work, unit_.name, since=at)
-    told = (found.message, *holders.of_failed(work, holders.Start(unit_, at or 0.0, excerpt)))
+    told = (
+        found.message,
+        *lastwords.sentence(excerpt),
+        *holders.of_failed(work, holders.Start(unit_, at or 0.0, excerpt)),
+    )
     return GateError(f"{unit_.name}: {'; '.join(told)}", excerpt=excerpt)
 
 

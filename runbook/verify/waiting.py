@@ -9,7 +9,7 @@ from runbook import probes
 from runbook.errors import GateError
 from runbook.probes import Sample, unit
 from runbook.verdict import Finding, Outcome, worst
-from runbook.verify import readiness
+from runbook.verify import lastwords, readiness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,7 +134,9 @@ class Watch(NamedTuple):
         states = (now or Watch.start(work, *self.states)).states
         for name, before in self.states.items():
             if crash := unit.crashed(before, states[name]):
-                raise GateError(f"{name} crashed: {crash}", excerpt=journal(work, name))
+                excerpt = journal(work, name)
+                told = "; ".join((f"{name} crashed: {crash}", *lastwords.sentence(excerpt)))
+                raise GateError(told, excerpt=excerpt)
 
 
 def journal(work: Work, name: str, *, since: float | None = None) -> str:

@@ -168,6 +168,7 @@ def test_a_state_that_no_waiting_mends_ends_at_once_with_the_journal_of_this_sta
     assert (ended.code, found["outcome"]) == (1, "fail")
     assert says in found["message"]
     assert "of 200" in found["message"], "it did not wait its time out"
+    assert "its last words: this start speaks" in found["message"]
     assert "this start speaks" in found["evidence"]["journal"]
     assert "an earlier start spoke" not in found["evidence"]["journal"]
     assert len(found["evidence"]["journal"].splitlines()) <= 20
