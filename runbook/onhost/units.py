@@ -41,6 +41,7 @@ PROPERTIES = (
     "InvocationID",
     "StateChangeTimestampMonotonic",
     "UnitFileState",
+    "Job",
 )
 _TELLING = ("ExecStart", "Environment")  # where secrets may stand
 # systemd.unit(5): letters, digits and ":-_.\" with one "@"; a leading dash would be an option.

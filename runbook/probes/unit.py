@@ -20,6 +20,8 @@ def judge(properties: Mapping[str, str]) -> Sample:
     seen = f"{active}/{sub}"
     if load in ("not-found", "masked", "error", "bad-setting"):
         return Sample(False, f"unit is {load}", final=True)
+    if active in ("inactive", "failed") and _queued(properties):
+        return Sample(False, f"{seen} ({result}), its start is queued")
     if active == "failed":
         return Sample(
             False, f"unit failed ({result}, exit status {properties.get('ExecMainStatus', '?')})", final=True
@@ -62,6 +64,11 @@ def crashed(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
             return f"{name} was {before.get(name)}, is {now.get(name)}"
     sample = judge(now)
     return None if sample.holds else sample.text
+
+
+def _queued(properties: Mapping[str, str]) -> bool:
+    """Whether a unit that is down has a job: the start that follows a stop, at once or after the units it is ordered after."""
+    return properties.get("Job", "") not in ("", "0")
 
 
 def _pid(properties: Mapping[str, str]) -> int:

@@ -27,7 +27,7 @@ CASES = yaml.safe_load((Path(__file__).parents[1] / "cases/system/units.yml").re
 # systemd forgets what became of a unit once it is inactive and nothing wants it; a service in production is wanted.
 ENABLED = "[Install]\nWantedBy=multi-user.target\n"
 Readings = dict[str, str]
-_PIDS = ("MainPID",)
+_NUMBERS = ("MainPID", "Job")
 _SET = ("InvocationID", "ExecMainStartTimestampMonotonic", "StateChangeTimestampMonotonic")
 _WAIT_S, _PAUSE_S = 15.0, 0.03
 
@@ -141,7 +141,7 @@ def readings(manager: UnitManager, shown: Readings, wanted: Mapping[str, str]) -
     """Every property, with what differs from run to run marked, and what a probe makes of them."""
     sample = probe.judge(shown)
     found = {key: plain(manager, value) for key, value in shown.items() if key != "ControlGroup"}
-    found |= {key: mark(found[key], "pid") for key in _PIDS}
+    found |= {key: mark(found[key], "pid") for key in _NUMBERS}
     found |= {key: mark(found[key], "set") for key in _SET}
     found |= {key: mark(found[key], value) for key, value in wanted.items() if key in found}
     # Of the command only what it is: what became of it is told by ExecMain*.

@@ -91,6 +91,40 @@ def test_a_unit_that_systemd_restarts_along_with_ours_has_not_crashed() -> None:
     assert (story.exit_code, story.error, fake.calls.count("unit_restart")) == (0, None, 2)
 
 
+@dataclass
+class LateStart(SlowStart):
+    """A unit whose start systemd has queued until then: that of another unit, which it is ordered after, comes first."""
+
+    down: str = "inactive"
+
+    def properties(self) -> dict[str, str]:
+        if self.now() >= self.until_s:
+            return super().properties()
+        return super().properties() | {
+            "ActiveState": self.down,
+            "SubState": self.down,
+            "MainPID": "0",
+            "Job": "824",
+        }
+
+
+@pytest.mark.parametrize("down", ["inactive", "failed"])
+def test_a_unit_whose_start_is_queued_is_waited_for_however_its_stop_ended(down: str) -> None:
+    """What does not end well on SIGTERM, or has to be killed, is failed between the two halves of its restart."""
+    fake = FakeHost(host=PATIENT)
+    old = fake.units["decode.service"]
+    late = LateStart(old.unit, old.environ, old.pid, now=fake.clock, down=down)
+    fake.units["decode.service"] = late
+
+    def queued(unit: RunningUnit) -> None:
+        if unit is late:
+            late.until_s = fake.clock() + 3.0
+
+    fake.behave = queued
+    story = deploy(fake)
+    assert (story.exit_code, story.error, fake.clock() >= late.until_s > 0) == (0, None, True)
+
+
 class LateJournal(FakeHost):
     """A host whose journal takes a process' last words after systemd has told its death."""
 

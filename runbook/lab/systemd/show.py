@@ -55,6 +55,7 @@ def properties_of(service: Service, *, stale: bool) -> dict[str, str]:
         "UnitFileState": _file_state(unit),
         "StateChangeTimestamp": _stamp(service.changed_us),
         "StateChangeTimestampMonotonic": str(service.changed_us),
+        "Job": "1" if service.job else "",
         "NeedDaemonReload": _boolean(stale),
         "LoadError": _load_error(unit),
         "StartLimitIntervalUSec": format_span(unit.interval_s),
