@@ -33,6 +33,11 @@ class Start:
     at: float = 0.0
     journal: str = ""
 
+    @property
+    def port(self) -> int | None:
+        """Where the unit is to listen, as far as the host file tells."""
+        return urlsplit(self.unit.health or self.unit.url or "").port
+
     def is_own(self, holder: Mapping[str, Any]) -> bool:
         """Does a process belong to this very start? What an earlier one left in the unit's control group does not."""
         return holder["unit"] == self.unit.name and not 0 < holder["started_at"] < self.at - 1.0
@@ -47,11 +52,23 @@ def of_failed(work: Work, start: Start) -> list[str]:
 
 def of_port(work: Work, start: Start) -> list[str]:
     """A sentence for each process but the unit's own that listens where the unit wants to."""
-    port = urlsplit(start.unit.health or start.unit.url or "").port
-    if port is None:
-        return []
-    found = work.wire.call("listening", ports=[port])[str(port)]
-    return [f"port {port} is held by {named(one, start.unit)}" for one in found if not start.is_own(one)]
+    return [
+        f"port {start.port} is held by {named(one, start.unit)}"
+        for one in _listening(work, start)
+        if not start.is_own(one)
+    ]
+
+
+def is_taken_for(work: Work, start: Start) -> bool:
+    """Does what an earlier start left in the unit's control group still listen where the unit wants to, and answer for it?"""
+    return any(one["unit"] == start.unit.name and not start.is_own(one) for one in _listening(work, start))
+
+
+def _listening(work: Work, start: Start) -> list[Mapping[str, Any]]:
+    found: Mapping[str, list[Mapping[str, Any]]] = {}
+    if start.port is not None:
+        found = work.wire.call("listening", ports=[start.port])
+    return found.get(str(start.port), [])
 
 
 def _of_gpus(work: Work, start: Start) -> list[str]:

@@ -38,7 +38,7 @@ def _restart_one(work: Work, item: Restart, wanted: Environment) -> None:
             work.run.note(f"{item.unit} had failed: its failure and its start limit were reset once")
         found = waiting.wait_up(work, unit_, step, replaced_pid=int(answer["before"] or 0))
         if found.outcome is Outcome.PASS:
-            fell, now = _held(work, unit_.name)
+            fell, now = _held(work, unit_, answer.get("at"))
             found = fell or found
         step.outcome, step.detail = found.outcome, found.message
     if found.outcome is not Outcome.PASS:
@@ -59,13 +59,18 @@ def _failed(work: Work, unit_: Unit, found: Finding, at: float | None) -> GateEr
     return GateError(f"{unit_.name}: {'; '.join(told)}", excerpt=excerpt)
 
 
-def _held(work: Work, name: str) -> tuple[Finding | None, Mapping[str, str]]:
-    """A unit counts as up once its MainPID has stayed for `hold_s`: a finding when it did not, and the unit after it."""
+def _held(work: Work, unit_: Unit, at: float | None) -> tuple[Finding | None, Mapping[str, str]]:
+    """A unit counts as up once its MainPID has stayed for `hold_s` and its port is its own: a finding where that is not so,
+    and the unit after it."""
+    name = unit_.name
     before = now = waiting.shown(work, name)
     if work.host.wait.hold_s:
         work.pause(work.host.wait.hold_s)
         now = waiting.shown(work, name)
-    if not (crash := unit.crashed(before, now)):
+    if crash := unit.crashed(before, now):
+        told = f"{name} came up and crashed within {work.host.wait.hold_s:g} s: {crash}"
+    elif holders.is_taken_for(work, holders.Start(unit_, at or 0.0)):
+        told = f"{name} runs, but what answers in its place is left from an earlier start"
+    else:
         return None, now
-    told = f"{name} came up and crashed within {work.host.wait.hold_s:g} s: {crash}"
     return Finding("unit", Outcome.FAIL, told), now

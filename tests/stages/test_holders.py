@@ -7,7 +7,7 @@ import pytest
 from runbook.stages import holders
 from tests.building import UNITS
 from tests.fakehost import FakeHost
-from tests.test_rollout import work_on
+from tests.test_rollout import deploy, work_on
 
 DECODE = UNITS[1]
 GPU = {"index": 0, "name": "H200", "driver": "570", "memory_used_mib": 139_000, "memory_total_mib": 143_771}
@@ -46,6 +46,35 @@ def test_only_what_an_earlier_start_left_in_the_units_own_group_is_in_the_way(
 ) -> None:
     fake = FakeHost(listeners={30002: [holder(7, DECODE.name, started_at=started_at)]})
     assert bool(told(fake)) == held
+
+
+@pytest.mark.parametrize(
+    ("unit", "started_at", "taken"),
+    [
+        (DECODE.name, 100.0, True),
+        (DECODE.name, 250.0, False),
+        ("docker.service", 100.0, False),
+        (None, 100.0, False),
+    ],
+    ids=["an earlier start's", "this start's own", "another unit's, which may forward", "nobody's"],
+)
+def test_a_unit_is_taken_for_what_an_earlier_start_of_it_left_on_its_port(
+    unit: str | None, started_at: float, taken: bool
+) -> None:
+    fake = FakeHost(listeners={30002: [holder(7, unit, started_at=started_at)]})
+    assert holders.is_taken_for(work_on(fake), holders.Start(DECODE, 200.0)) == taken
+
+
+def test_a_deploy_does_not_take_the_answer_of_an_orphan_for_that_of_the_unit_it_restarted() -> None:
+    """While the new process still loads its model the old one answers, and would be validated with its old flags."""
+    fake = FakeHost(listeners={30002: [holder(7, DECODE.name)]})
+    story = deploy(fake)
+    assert story.exit_code == 4, "the rollback is answered by it, too"
+    (found,) = (finding.message for finding in story.findings if finding.outcome.value == "fail")
+    assert found == (
+        "decode.service: decode.service runs, but what answers in its place is left from an earlier start; port 30002 is "
+        "held by pid 7 of decode.service, an orphan (its parent is PID 1): sglang::scheduler_TP0"
+    )
 
 
 def full(*processes: dict[str, Any]) -> FakeHost:

@@ -91,13 +91,16 @@ def test_the_taken_port_of_a_unit_that_is_down_is_told_before_anything_is_touche
     assert host.read(laying.script("decode")) == laying.before("decode")
 
 
-def test_an_orphan_of_the_former_server_on_its_port_is_named_when_the_next_start_fails(
-    operator: Operator, host: TestHost
+@pytest.mark.parametrize("loads_s", [0, 2])
+def test_an_orphan_of_the_former_server_on_its_port_is_named_and_never_taken_for_the_next_start(
+    operator: Operator, host: TestHost, loads_s: int
 ) -> None:
-    """As after a SIGKILL of SGLang's parent: the scheduler lives on in the unit's control group, a child of PID 1."""
-    drop_in(
-        host, f"KillMode=process\nExecStart=\nExecStart=/bin/bash -c '{laying.script('decode')} & wait $!'\n"
-    )
+    """As after a SIGKILL of SGLang's parent: the scheduler lives on in the unit's control group, a child of PID 1.
+
+    It answers until the new server has loaded and finds its port taken.
+    """
+    starting = f"sleep {loads_s}; {laying.script('decode')} & wait $!"
+    drop_in(host, f"KillMode=process\nExecStart=\nExecStart=/bin/bash -c '{starting}'\n")
     host.run(["systemctl", "restart", DECODE])
     laying.wait_serving(host)
     orphan = host.run(["pgrep", "--full", "server.py decode"]).strip()
@@ -105,8 +108,23 @@ def test_an_orphan_of_the_former_server_on_its_port_is_named_when_the_next_start
         failed = operator.run("deploy", "gpu1", skip_validation=True)
     finally:
         host.sh(f"systemctl stop {DECODE}; pkill --signal KILL --full '[s]erver.py decode' || true")
-    assert failed.code == 4, "the rollback cannot start it either"
+    assert failed.code == 4, f"the rollback cannot start it either: {failed.document['findings']}"
     assert f"port 30002 is held by pid {orphan} of {DECODE}, an orphan" in str(failed.document["findings"])
+
+
+@pytest.mark.parametrize("signal_name", ["SIGTERM", "SIGKILL"])
+def test_a_start_that_waits_for_another_unit_is_waited_for_however_the_stop_ended(
+    operator: Operator, host: TestHost, signal_name: str
+) -> None:
+    """Killed, a unit is failed until its start begins; else it is inactive."""
+    host.put("/etc/systemd/system/first.service", b"[Service]\nType=oneshot\nExecStart=/bin/sleep 1\n")
+    drop_in(host, f"KillSignal={signal_name}\n[Unit]\nWants=first.service\nAfter=first.service\n")
+    try:
+        deployed = operator.run("deploy", "gpu1", skip_validation=True)
+    finally:
+        host.run(["rm", "/etc/systemd/system/first.service"])
+    assert deployed.code == 0, deployed.document["findings"]
+    assert laying.running(host, "decode") == laying.exported(laying.after("decode"))
 
 
 def test_a_full_gpu_names_who_holds_its_memory_and_its_errors_are_told_before(
@@ -165,7 +183,7 @@ def test_a_state_that_no_waiting_mends_ends_at_once_with_the_journal_of_this_sta
     drop_in(host, service)
     ended = operators.run("deploy", "gpu1", skip_validation=True)
     (found,) = (one for one in ended.document["findings"] if one["check"] == "unit")
-    assert (ended.code, found["outcome"]) == (1, "fail")
+    assert (ended.code, found["outcome"]) == (1, "fail"), found["message"]
     assert says in found["message"]
     assert "of 200" in found["message"], "it did not wait its time out"
     assert "its last words: this start speaks" in found["message"]
