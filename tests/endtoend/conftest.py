@@ -41,6 +41,8 @@ def running(_lab_desk: Desk) -> Desk:
 
 
 def _reset(desk: Desk) -> Desk:
+    """The lab made anew, at a desk that knows nothing of an earlier one: its records would be missed in the chain."""
+    shutil.rmtree(desk.directory / ".runbook", ignore_errors=True)
     lab.up(desk.directory / ".lab", say=print, usual_ports=False, reset=True)
     return desk
 

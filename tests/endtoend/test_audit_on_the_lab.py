@@ -32,7 +32,7 @@ def outcomes(document: dict[str, Any]) -> dict[str, str]:
 
 def test_a_rollout_is_recorded_whole_and_a_cut_chain_shows(fixed: Desk, signers: Path) -> None:
     back = fixed.document("rollback", "--reason", "too slow")
-    assert back["exit_code"] == 0, back
+    assert back["exit_code"] == 0, back["findings"]
 
     record = fixed.document("audit.show", back["rollout"])
     assert (record["action"], record["reason"], record["seq"]) == ("rollback", "too slow", 2)
@@ -45,9 +45,10 @@ def test_a_rollout_is_recorded_whole_and_a_cut_chain_shows(fixed: Desk, signers:
     assert record["signature"].startswith("-----BEGIN SSH SIGNATURE-----")
 
     sound = fixed.document("audit.verify", "--host", "lab", "--allowed-signers", str(signers))
-    assert sound["exit_code"] == 0, sound
+    assert sound["exit_code"] == 0, sound["findings"]
     assert set(outcomes(sound)) == {"audit.chain", "audit.journal", "audit.mirror", "audit.signature"}
-    assert fixed.document("audit.verify")["exit_code"] == 0
+    here = fixed.document("audit.verify")
+    assert here["exit_code"] == 0, here["findings"]
 
     chain = fixed.state / "audit.jsonl"
     chain.write_bytes(chain.read_bytes().splitlines(keepends=True)[0])
