@@ -109,7 +109,8 @@ class Identities(AuthStrategy):
     def refusal(self, error: paramiko.AuthenticationException) -> str:
         """Why nobody let us in: every identity that was tried."""
         tried = "".join(f"\n  tried: {name}" for name in self._tried) or "\n  there was no key to try"
-        return f"{self._hop.label}: login refused{_allowed(error)}:{tried}"
+        another = "another key is named by IdentityFile of an alias in ~/.ssh/config, or by `key` under `ssh` in a host file"
+        return f"{self._hop.label}: login refused{_allowed(error)}:{tried}\n  {another}"
 
 
 def _allowed(error: paramiko.AuthenticationException) -> str:

@@ -120,6 +120,7 @@ def test_a_key_the_host_does_not_know_is_refused_by_name(server: sshd.Sshd, tmp_
     message = refused(server.target(key=stranger))
     assert "login refused:\n" in message
     assert f"tried: {stranger}" in message
+    assert "another key is named by IdentityFile of an alias in ~/.ssh/config" in message
 
 
 def test_a_host_that_takes_no_keys_says_what_it_takes(tmp_path: Path) -> None:

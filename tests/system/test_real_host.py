@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from runbook import adopting
+from runbook.model import SshTarget
+from runbook.request import Request
 from tests import jsonschemas
 from tests.system import conftest
 from tests.system.boot import cgroups, owner
 from tests.system.controller import Controller
+from tests.system.real.standing import ALIAS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,6 +88,30 @@ def test_a_real_host_stays_up_for_a_rollout_and_leaves_nothing(desk: Controller)
     assert traces(place, real["pid"]) == []
     assert not Path(real["host_file"]).exists()
     assert desk.run("lab.status", "--real").code == 3
+
+
+def test_it_is_adopted_by_the_alias_it_tells_and_the_adopted_file_deploys(
+    desk: Controller, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its router overwrites its environment with its title, as SGLang's does."""
+    config = tmp_path / "ssh_config"
+    config.write_text(desk.run("lab.up", "--real").document["real"]["alias"] + "\n")
+    request = Request("hosts.adopt", ("adopted",), json=True, directory=desk.directory)
+    target = SshTarget(ALIAS, config=str(config))
+    assert adopting.run(request, target=target) == 0, capsys.readouterr()
+    checked = desk.run("hosts.check", "--host", "adopted")
+    assert {one["check"] for one in checked.document["findings"]} == {"ledger.unexplained"}
+    first = desk.run("deploy", "--host", "adopted", "--yes")
+    assert (first.code, first.document["withheld"]) == (
+        0,
+        "the host has live traffic, and --load was not given",
+    )
+    set_ = desk.run("deploy", "--host", "adopted", "--yes", "--set", "SGLANG_ADOPTED=1")
+    assert [one["unit"] for one in set_.document["plan"]["restarts"]] == [
+        "sglang-dsv4-prefill.service",
+        "sglang-dsv4-decode.service",
+    ]
+    assert (set_.code, desk.run("rollback", "--host", "adopted", "--yes").code) == (0, 0)
 
 
 def test_a_host_has_the_key_of_the_one_before(desk: Controller) -> None:

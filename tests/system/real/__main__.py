@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runbook import app, interrupt, labtasks
+from runbook import app, interrupt, labtasks, shipped
 from runbook.errors import InterruptedByOperator, PreflightError, RunbookError
 from runbook.request import Request
 from tests.system.boot.commands import ProgramFailed
 from tests.system.real import switch
+from tests.system.real.standing import ALIAS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,7 +81,11 @@ _ACTIONS = {"up": _up, "down": _down, "status": _status}
 
 
 def _told(standing: Standing) -> str:
-    return f"the real host is up: --host real, described in {standing.host_file}\n  {standing.ssh}"
+    adopt = f"{shipped.command()} hosts.adopt --host adopted --address {ALIAS}"
+    return (
+        f"the real host is up: --host real, described in {standing.host_file}\n  {standing.ssh}\n"
+        f"to adopt it yourself, put this into ~/.ssh/config, then `{adopt}`:\n{standing.alias}"
+    )
 
 
 if __name__ == "__main__":

@@ -15,16 +15,21 @@ from tests.system.boot.records import Place
 if TYPE_CHECKING:
     from tests.system.hosts import TestHost
 
+ALIAS = "runbook-real"
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A host that was left up. `keeper` is the process that holds it; `ssh` the command line that logs in as root."""
+    """A host that was left up. `keeper` is the process that holds it; `ssh` the command line that logs in as root, `alias` the
+    lines of ~/.ssh/config by which ALIAS does.
+    """
 
     keeper: Owner
     place: Place
     address: str
     ssh: str
     host_file: str
+    alias: str = ""
 
     @property
     def answers(self) -> bool:
@@ -33,11 +38,30 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """As `lab.status --json` prints it."""
-        return {"address": self.address, "ssh": self.ssh, "host_file": self.host_file, "pid": self.keeper.pid}
+        return {
+            "address": self.address,
+            "ssh": self.ssh,
+            "alias": self.alias,
+            "host_file": self.host_file,
+            "pid": self.keeper.pid,
+        }
 
 
 def of(host: TestHost, place: Place, keeper: Owner, host_file: Path) -> Standing:
-    return Standing(keeper, place, host.address, shlex.join(host.ssh()), str(host_file))
+    return Standing(keeper, place, host.address, shlex.join(host.ssh()), str(host_file), _alias(host))
+
+
+def _alias(host: TestHost) -> str:
+    """OpenSSH's configuration for the host: its key and its host key are not where OpenSSH looks."""
+    lines = (
+        f"Host {ALIAS}",
+        f"HostName {host.address}",
+        "User root",
+        f'IdentityFile "{host.key}"',
+        f'UserKnownHostsFile "{host.known_hosts}"',
+        "IdentitiesOnly yes",
+    )
+    return "\n  ".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
