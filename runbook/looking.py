@@ -98,8 +98,17 @@ def planned(work: Work, story: Story) -> tuple[Observation, Plan]:
     seen = looked(work, require_units, handedits.require_scripts)
     handedits.tell(seen, work.run.note)
     with work.run.step("plan") as step:
-        plan = story.plan = remembered.deploy(work.host, seen)
+        plan = story.plan = _remarked(work.host, remembered.deploy(work.host, seen))
         planned = f"{counted(len(plan.changes), 'file')}, {counted(len(plan.restarts), 'restart')}"
         step.detail = f"{planned}, digest {plan.digest[:12]}"
     work.run.show("plan", plan)
     return seen, plan
+
+
+def _remarked(host: Host, plan: Plan) -> Plan:
+    """The plan, noting names of launch arguments that no engine is known to have: one that is misspelt stops a start."""
+    if not any(unit.args for unit in host.units):
+        return plan
+    from runbook.verify import optionnames  # as above: most hosts declare none
+
+    return plan._replace(notes=(*plan.notes, *(found.message for found in optionnames.remarks(host))))

@@ -12,6 +12,7 @@ from runbook.ledger.entries import Entry
 from runbook.places import origins
 from runbook.places.reading import Files
 from runbook.verdict import Finding, Outcome
+from runbook.verify import optionnames
 
 if TYPE_CHECKING:
     import datetime
@@ -28,7 +29,7 @@ def book(host: Host, seen: Observation | None, today: datetime.date) -> tuple[Fi
     )
     catalogue = ledger.parse(inventory.document(ledger.SHIPPED))
     found = ledger.findings(host, settings, catalogue=catalogue, today=today)
-    return (*_unmeasured(host), *_declared_twice(host), *found)
+    return (*_unmeasured(host), *_declared_twice(host), *optionnames.remarks(host), *found)
 
 
 def _unmeasured(host: Host) -> Iterator[Finding]:
