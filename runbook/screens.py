@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.stages import amiss, inflight
 from runbook.text import columns, counted, folded, one_line, span
-from runbook.unsaid import GONE, TEXTS
+from runbook.unsaid import TEXTS
 from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -38,16 +38,15 @@ def _units(shown: Mapping[str, Any]) -> list[str]:
 def _flags(shown: Mapping[str, Any]) -> list[str]:
     """How many flags are as they should be, files that are gone or edited, and the flags that are not as they should be.
 
-    A flag is passed over where all there is to say of it is that its unit is down, or its script gone.
+    A flag of which nothing is known, since its unit is down or its script gone, is only counted.
     """
     wrong = [flag for flag in shown["flags"] if flag["outcome"] != Outcome.PASS.value]
-    down = amiss.untold(shown)
+    quiet = amiss.untold(shown)
     said = f"flags {len(shown['flags']) - len(wrong)} of {len(shown['flags'])} as the host file says"
-    units = ", ".join(dict.fromkeys(flag["unit"] for flag in down))
-    unknown = f", {len(down)} not known: {units} is down" if down else ""
+    unknown = f", {len(quiet)} not known" if quiet else ""
     gone = [f"!! {path} is gone" for path in shown["gone"]]
     edited = [f"!! {path} {_edited(shown['kept_by'].get(path))}" for path in shown["edited"]]
-    lines = [_flag_line(flag) for flag in wrong if flag not in down and not _only_gone(flag)]
+    lines = [_flag_line(flag) for flag in wrong if flag not in quiet]
     return [said + unknown, *gone, *edited, *lines]
 
 
@@ -55,11 +54,6 @@ def _edited(kept_by: str | None) -> str:
     if kept_by:
         return f"is as release {kept_by} has it, not the current one"
     return "was edited by another hand since the release"
-
-
-def _only_gone(flag: Mapping[str, Any]) -> bool:
-    differs: bool = flag["evidence"] != "unknown" and flag["running"] != flag["wanted"]
-    return flag["file"] == GONE and not differs
 
 
 def _flag_line(flag: Mapping[str, Any]) -> str:

@@ -98,7 +98,7 @@ def test_what_is_down_or_was_interrupted_stands_first() -> None:
 
 def test_a_unit_that_is_down_is_told_once_and_not_with_each_of_its_flags() -> None:
     lines = screens.status(shown(units=[DOWN], flags=[UNKNOWN, UNKNOWN | {"flag": "B"}]))
-    assert "flags 0 of 2 as the host file says, 2 not known: decode is down" in lines
+    assert "flags 0 of 2 as the host file says, 2 not known" in lines
     assert [line for line in lines if line.startswith("!!")] == ["!! decode: unit is inactive/dead (success)"]
 
 

@@ -30,7 +30,7 @@ def judge(properties: Mapping[str, str]) -> Sample:
         return Sample(False, "unit is active/exited: its process is gone", final=True)
     if active in ("active", "reloading") and _pid(properties):
         return Sample(True, f"{seen}, MainPID {_pid(properties)}")
-    if sub == "auto-restart":
+    if sub.startswith("auto-restart"):  # newer systemd says auto-restart-queued for a moment
         return Sample(
             False,
             f"unit crashed and is restarted by systemd ({result}, {properties.get('NRestarts')} times)",

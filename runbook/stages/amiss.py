@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.stages import inflight
 from runbook.text import counted
+from runbook.unsaid import GONE
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -29,9 +30,14 @@ def interrupted(shown: Mapping[str, Any]) -> bool:
 
 
 def untold(shown: Mapping[str, Any]) -> list[Row]:
-    """Rows of flags that only repeat that their unit is down: what it would run with is not known for that reason."""
+    """Rows of flags that only repeat that their unit is down, or that its script is gone: nothing is known of them."""
     down = {unit["role"] for unit in shown["units"] if not unit["up"]}
-    return [row for row in _of(shown, Outcome.INCONCLUSIVE) if row["unit"] in down]
+    stopped = [row for row in _of(shown, Outcome.INCONCLUSIVE) if row["unit"] in down]
+    return [*stopped, *(row for row in _of(shown, Outcome.FAIL) if row["file"] == GONE and not _differs(row))]
+
+
+def _differs(row: Row) -> bool:
+    return bool(row["evidence"] != "unknown" and row["running"] != row["wanted"])
 
 
 def _down(shown: Mapping[str, Any]) -> Iterator[Finding]:
@@ -47,10 +53,10 @@ def _gone(shown: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _drifting(shown: Mapping[str, Any]) -> Iterator[Finding]:
-    if rows := _of(shown, Outcome.FAIL):
-        said = (
-            f"{len(rows)} of {counted(len(shown['flags']), 'flag')} not as the host file says: {_named(rows)}"
-        )
+    quiet = untold(shown)
+    if rows := [row for row in _of(shown, Outcome.FAIL) if row not in quiet]:
+        share = f"{len(rows)} of {counted(len(shown['flags']), 'flag')} {_are(len(rows))}"
+        said = f"{share} not as the host file says: {_named(rows)}"
         yield Finding("drift", Outcome.FAIL, said)
 
 
@@ -64,6 +70,10 @@ def _unknown(shown: Mapping[str, Any]) -> Iterator[Finding]:
     if rows := [row for row in _of(shown, Outcome.INCONCLUSIVE) if row not in quiet]:
         said = f"nobody can read what runs of {counted(len(rows), 'flag')}: {_named(rows)}"
         yield Finding("drift", Outcome.INCONCLUSIVE, said)
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _of(shown: Mapping[str, Any], outcome: Outcome) -> list[Row]:

@@ -35,7 +35,7 @@ def _restart_one(work: Work, item: Restart, wanted: Environment) -> None:
         work.at(step.name)
         answer = work.wire.call("unit_restart", unit=item.unit)
         if answer.get("reset"):
-            work.run.note(f"{item.unit} had failed: its failure and its start limit were reset once")
+            work.run.note(f"{item.unit} had failed, or did again and again: its start limit was reset once")
         found = waiting.wait_up(work, unit_, step, replaced_pid=int(answer["before"] or 0))
         if found.outcome is Outcome.PASS:
             fell, now = _held(work, unit_, answer.get("at"))
