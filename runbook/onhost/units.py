@@ -12,7 +12,7 @@ from runbook.onhost.scope import systemctl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from runbook.onhost.session import Session
@@ -111,12 +111,18 @@ def daemon_reload(session: Session) -> dict[str, str]:
 @writing
 def unit_restart(session: Session, unit: str) -> dict[str, Any]:
     properties = startable(named(unit), session.scope)
-    failed = properties.get("ActiveState") == "failed"
-    if failed:  # or its start limit would refuse the start
+    limited = _limited(properties)
+    if limited:
         _verb(session.scope, "reset-failed", unit)
     asked_at = time.time()
     _verb(session.scope, "restart", unit, "--no-block")
-    return {"before": int(properties.get("MainPID") or 0), "reset": failed, "at": asked_at}
+    return {"before": int(properties.get("MainPID") or 0), "reset": limited, "at": asked_at}
+
+
+def _limited(properties: Mapping[str, str]) -> bool:
+    """Whether its start limit may refuse the start: it failed, or fails again and again while systemd restarts it."""
+    again = properties.get("ActiveState") == "activating" and int(properties.get("NRestarts") or 0) > 0
+    return properties.get("ActiveState") == "failed" or again
 
 
 def _verb(scope: str, verb: str, unit: str, *options: str) -> None:

@@ -91,6 +91,25 @@ def test_a_restart_does_not_wait_and_tells_the_old_main_pid(
 
 
 @pytest.mark.real
+@pytest.mark.parametrize(
+    ("state", "restarts", "reset"),
+    [
+        ("failed", 0, True),
+        ("activating", 17, True),
+        ("activating", 0, False),
+        ("active", 17, False),
+        ("inactive", 0, False),
+    ],
+)
+def test_a_unit_that_fails_again_and_again_is_not_refused_by_its_start_limit(
+    writing: InProcessWire, systemd: FakeSystemd, state: str, restarts: int, reset: bool
+) -> None:
+    systemd.shows(f"LoadState=loaded\nActiveState={state}\nNRestarts={restarts}\nMainPID=0\n")
+    assert writing.call("unit_restart", unit="a.service")["reset"] is reset
+    assert ("C systemctl reset-failed -- a.service" in systemd.asked) is reset
+
+
+@pytest.mark.real
 def test_a_unit_that_is_not_there_is_missing(writing: InProcessWire, systemd: FakeSystemd) -> None:
     systemd.shows(ABSENT)
     with pytest.raises(MissingOnHostError, match=r"no unit b\.service on this host"):
