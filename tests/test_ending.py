@@ -25,6 +25,14 @@ def test_a_deploy_that_stands_says_bounds_speed_release_audit_and_the_way_back()
     ]
 
 
+def test_a_deploy_that_measured_nothing_says_so_beside_its_release() -> None:
+    lines = ending.lines(document(withheld="hosts/gpu1.yml declares no validation and no bench"))
+    at = lines.index("  release r2")
+    assert (
+        lines[at + 1] == "  neither validated nor benched: hosts/gpu1.yml declares no validation and no bench"
+    )
+
+
 def test_what_set_leaves_behind_is_said_while_it_stands() -> None:
     left = "  left behind: A = 1, B absent, which no host file says; the next deploy reverts it"
     overrides = {"A": "1", "B": None}
