@@ -84,7 +84,7 @@ def check(work: Work, options: Options) -> Story:
         story.extra["flags"] = comparison.rows(work.host, seen)
         work.run.show("places", [row.places for row in rows if row.places])
         drift = (*configuration.drift(rows), *configuration.argument_drift(work.host, seen), *refused)
-        work.run.find(*drift, *configuration.unapplied(seen, story.plan, drift))
+        work.run.find(*drift, *configuration.unapplied(seen, story.plan, configuration.told(drift)))
         from runbook.verify import bookkeeping  # here, since only this page keeps the books and pays for them
 
         work.run.find(*bookkeeping.book(work.host, seen, work.now().date()))

@@ -36,7 +36,8 @@ def _units(shown: Mapping[str, Any]) -> list[str]:
 
 
 def _flags(shown: Mapping[str, Any]) -> list[str]:
-    """How many flags are as they should be, files that are gone or edited, and the flags that are not as they should be.
+    """How many flags are as they should be, files that are gone or edited, the flags that are not as they should be, and
+    what runs with something that no file says.
 
     A flag of which nothing is known, since its unit is down or its script gone, is only counted.
     """
@@ -47,7 +48,8 @@ def _flags(shown: Mapping[str, Any]) -> list[str]:
     gone = [f"!! {path} is gone" for path in shown["gone"]]
     edited = [f"!! {path} {_edited(shown['kept_by'].get(path))}" for path in shown["edited"]]
     lines = [_flag_line(flag) for flag in wrong if flag not in quiet]
-    return [said + unknown, *gone, *edited, *lines]
+    unapplied = [one_line(f"!! {row['says']}") for row in shown["unapplied"]]
+    return [said + unknown, *gone, *edited, *lines, *unapplied]
 
 
 def _edited(kept_by: str | None) -> str:
@@ -127,7 +129,8 @@ def _summed(shown: Mapping[str, Any]) -> list[str]:
         "LOCKED" if shown["lock"] else "",
         f"{counted(len(shown['gone']), 'file')} gone" if shown["gone"] else "",
         f"{counted(len(shown['edited']), 'file')} edited by another hand" if shown["edited"] else "",
-        _so_many(drift, "drift") or "no drift",
+        _so_many(drift, "drift") or ("" if shown["unapplied"] else "no drift"),
+        f"{counted(len(shown['unapplied']), 'unit')} to restart" if shown["unapplied"] else "",
         f"release {here['id']} ({here['verdict']}, {here['age']} old)" if here else "no release",
         f"last {last['action']} {last['outcome'].upper()} {ago(last['ended'], shown['now'])} ago" if last else "no rollout",
         _so_many(len(shown["expiring"]), "expire"),

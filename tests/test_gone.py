@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runbook import looking, planning, rollout
+from runbook import looking, planning, rollout, screens
 from runbook.inventory import overridden
 from runbook.options import Options
 from tests.building import DECODE, FLAGS, file_state, host, observation, release, script, unit_state
@@ -102,6 +102,19 @@ def test_verify_calls_what_is_left_running_drift() -> None:
         "prefill: running environment differs: SGLANG_FOO is '1', wanted absent; a deploy restarts it",
         "decode: running environment differs: SGLANG_FOO is '1', wanted absent; a deploy restarts it",
     ]
+
+
+def test_status_names_what_is_left_running() -> None:
+    fake = proven_with_foo()
+    operator = StopAt("StepEnded write back")
+    rollback(fake, listeners=[operator], checkpoint=operator.checkpoint)
+    fake.inflight = None
+    story = looking.status(work_on(fake), Options())
+    assert story.exit_code == 5
+    assert (
+        "!! decode: running environment differs: SGLANG_FOO is '1', wanted absent; a deploy restarts it"
+        in (screens.status(story.extra["status"]))
+    )
 
 
 def planned(*, ctime_s: float, environ: dict[str, str]) -> Plan:

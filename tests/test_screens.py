@@ -35,7 +35,8 @@ LOCK = {"who": "ann@laptop", "since": "07:00", "step": "bench"}  # fmt: skip
 
 def shown(**fields: Any) -> dict[str, Any]:
     whole = {
-        "now": 8200.0, "units": [UNIT], "flags": [{**FLAG, "outcome": "pass"}], "edited": [], "kept_by": {}, "gone": [],
+        "now": 8200.0, "units": [UNIT], "flags": [{**FLAG, "outcome": "pass"}], "unapplied": [], "edited": [],
+        "kept_by": {}, "gone": [],
         "current": CURRENT, "last": LAST, "expiring": [], "inflight": None, "lock": None,
     }  # fmt: skip
     return whole | fields

@@ -21,7 +21,8 @@ def findings(shown: Mapping[str, Any]) -> tuple[Finding, ...]:
     A unit that is down fails, files and processes that are not as the host file says are drift, an interrupted rollout
     and what nobody can read are inconclusive. That somebody is at work is no finding, nor a flag about to expire.
     """
-    return (*_down(shown), *_gone(shown), *_drifting(shown), *_interrupted(shown), *_unknown(shown))
+    parts = (_down, _gone, _drifting, _unapplied, _interrupted, _unknown)
+    return tuple(finding for part in parts for finding in part(shown))
 
 
 def interrupted(shown: Mapping[str, Any]) -> bool:
@@ -58,6 +59,11 @@ def _drifting(shown: Mapping[str, Any]) -> Iterator[Finding]:
         share = f"{len(rows)} of {counted(len(shown['flags']), 'flag')} {_are(len(rows))}"
         said = f"{share} not as the host file says: {_named(rows)}"
         yield Finding("drift", Outcome.FAIL, said)
+
+
+def _unapplied(shown: Mapping[str, Any]) -> Iterator[Finding]:
+    for row in shown["unapplied"]:
+        yield Finding("drift", Outcome(row["outcome"]), row["says"], {"unit": row["unit"]})
 
 
 def _interrupted(shown: Mapping[str, Any]) -> Iterator[Finding]:

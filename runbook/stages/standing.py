@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from runbook import comparison, handedits, releases
-from runbook.errors import LinkLostError, RunbookError
+from runbook import comparison, handedits, releases, remembered
+from runbook.errors import EditRefusedError, LinkLostError, MissingOnHostError, RunbookError
 from runbook.probes import unit as unit_probe
 from runbook.stages import records
+from runbook.verdict import Outcome
+from runbook.verify import configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,11 +27,12 @@ def status(work: Work, seen: Observation) -> dict[str, Any]:
     """One host on one screen, JSON values only. `now` is the host's clock in epoch seconds, `since` too."""
     here = releases.current(seen)
     today = datetime.datetime.fromtimestamp(seen.now, datetime.UTC).date()
-    edits = handedits.of(seen)
+    edits, flags = handedits.of(seen), comparison.rows(work.host, seen)
     return {
         "now": seen.now,
         "units": [_unit(unit.role, seen.units[unit.name]) for unit in work.host.units],
-        "flags": comparison.rows(work.host, seen),
+        "flags": flags,
+        "unapplied": _unapplied(work.host, seen, flags),
         "edited": [edit.path for edit in edits if not edit.gone],
         "kept_by": {edit.path: edit.kept_by for edit in edits if edit.kept_by},
         "gone": _gone(work.host, seen, edits),
@@ -45,6 +48,19 @@ def _gone(host: Host, seen: Observation, edits: Sequence[HandEdit]) -> list[str]
     """Scripts, and files of the release, that are not there."""
     scripts = [path for path in host.scripts if seen.files[path].absent]
     return list(dict.fromkeys((*scripts, *(edit.path for edit in edits if edit.gone))))
+
+
+def _unapplied(host: Host, seen: Observation, flags: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Units that run with what no file says, where none of `flags` tells so; none where no deploy could be planned."""
+    told = {host.unit(row["unit"]).name for row in flags if row["outcome"] != Outcome.PASS.value}
+    try:
+        plan = remembered.deploy(host, seen)
+    except (EditRefusedError, MissingOnHostError):
+        return []
+    return [
+        {"unit": found.evidence["unit"], "outcome": found.outcome.value, "says": found.message}
+        for found in configuration.unapplied(seen, plan, told)
+    ]
 
 
 def _unit(role: str, state: UnitState) -> dict[str, Any]:

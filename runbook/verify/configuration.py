@@ -11,7 +11,7 @@ from runbook.places import names
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from runbook.flagtable import Row
     from runbook.model import Host, Observation, Restart, Unit, UnitState
@@ -79,12 +79,18 @@ def _unknown(host: Host, unit: Unit, why: str) -> str:
     )
 
 
-def unapplied(seen: Observation, plan: Plan | None, drift: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Units that a deploy would restart although no finding of `drift` says why: they run with what no file says.
+def told(drift: Sequence[Finding]) -> frozenset[str]:
+    """The units that some finding of `drift` says are not as they should be."""
+    return frozenset(
+        str(finding.evidence.get("unit")) for finding in drift if finding.outcome is not Outcome.PASS
+    )
+
+
+def unapplied(seen: Observation, plan: Plan | None, told: Collection[str]) -> tuple[Finding, ...]:
+    """Units that a deploy would restart although nobody has `told` what is wrong with them: they run with what no file says.
 
     A unit that is down is the probes' to tell, and a pair's other half is not wrong by itself.
     """
-    told = {finding.evidence.get("unit") for finding in drift if finding.outcome is not Outcome.PASS}
     return tuple(
         _unapplied(restart, seen.units[restart.unit])
         for restart in (plan.restarts if plan else ())
