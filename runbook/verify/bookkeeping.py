@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from runbook import inventory, ledger
+from runbook import inventory, ledger, shipped
 from runbook.edits import launch_args
 from runbook.errors import EditRefusedError
 from runbook.ledger.entries import Entry
@@ -36,7 +36,7 @@ def _unmeasured(host: Host) -> Iterator[Finding]:
     """A host file by which no deploy can prove anything."""
     if not (host.validations or host.bench):
         said = f"warning: {host.source} declares no validation and no bench"
-        wanted = "a deploy measures nothing and proves no release; hosts/profiles/ has some to copy"
+        wanted = f"a deploy measures nothing and proves no release; {shipped.shown('hosts/profiles')} has some to copy"
         yield Finding("ledger.unmeasured", Outcome.PASS, f"{said}; {wanted}", {"severity": "warn"})
 
 
