@@ -19,6 +19,7 @@ def of(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _journals(document)
     yield from _plan(document)
     yield from _books(document)
+    yield from _unread(document)
 
 
 def _journals(document: Mapping[str, Any]) -> Iterator[str]:
@@ -39,6 +40,19 @@ def _books(document: Mapping[str, Any]) -> Iterator[str]:
     """What the flag ledger fails no deploy mends, but the host file."""
     if any(check.startswith("ledger.") for check in _failed(document)):
         yield f"the host file is to be mended; it alone is checked by: {_command(document, 'hosts.check')}"
+
+
+def _unread(document: Mapping[str, Any]) -> Iterator[str]:
+    """Nobody can read what runs, and nothing else is wrong: a start by runbook is recorded. What is down has another cause."""
+    if _failed(document):
+        return
+    unread = (found.get("evidence") or {} for found in document["findings"] if _undecided(found))
+    for unit in dict.fromkeys(evidence["unit"] for evidence in unread if evidence.get("kind") == "unknown"):
+        yield f"what it runs with is recorded where runbook restarts it: {_command(document, 'restart', '--unit', unit)}"
+
+
+def _undecided(found: Mapping[str, Any]) -> bool:
+    return (found["check"], found["outcome"]) == ("drift", Outcome.INCONCLUSIVE.value)
 
 
 def _failed(document: Mapping[str, Any]) -> set[str]:

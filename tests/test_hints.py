@@ -42,6 +42,21 @@ def test_a_unit_that_is_down_has_a_journal() -> None:
     ]
 
 
+UNREAD = {
+    "check": "drift", "outcome": "inconclusive", "message": "x", "evidence": {"unit": "d.service", "kind": "unknown"},
+}  # fmt: skip
+
+
+def test_what_nobody_can_read_is_recorded_by_a_restart_of_ours() -> None:
+    assert of("verify", plan=EMPTY, findings=[UNREAD, UNREAD]) == [
+        "what it runs with is recorded where runbook restarts it: ./invoke restart --host gpu1 --unit d.service"
+    ]
+
+
+def test_nobody_restarts_for_that_while_something_fails() -> None:
+    assert of("verify", plan=EMPTY, findings=[UNREAD, UNIT]) == []
+
+
 @pytest.mark.parametrize("action", ["deploy", "rollback", "restart", "hosts.check"])
 def test_what_acts_says_itself_how_to_go_on(action: str) -> None:
     assert of(action, plan=CHANGES, findings=[DRIFT, EXPIRED]) == []
