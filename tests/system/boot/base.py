@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from runbook import interrupt
 from runbook.development import SYSTEM
 from tests.system.boot.commands import attempt, run
 from tests.system.boot.runs import locked
@@ -180,8 +181,9 @@ def missing_programs() -> list[str]:
     return [name for name in wanted if shutil.which(name, path=_SEARCH_PATH) is None]
 
 
+@interrupt.held_back()
 def can_mount() -> bool:
-    """May we mount at all? Root in an unprivileged container may not."""
+    """May we mount at all? Root in an unprivileged container may not. What is tried is undone, whoever presses Ctrl-C."""
     with tempfile.TemporaryDirectory() as directory:
         mounted = attempt(["mount", "-t", "tmpfs", "tmpfs", directory])
         return mounted and attempt(["umount", directory])

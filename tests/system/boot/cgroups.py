@@ -12,6 +12,8 @@ import signal
 import time
 from pathlib import Path
 
+from runbook import interrupt
+
 _SWEEPS, _PAUSE_S = 200, 0.02
 
 
@@ -26,8 +28,9 @@ def hierarchies() -> tuple[Path, ...]:
     )
 
 
+@interrupt.held_back()
 def usable() -> bool:
-    """May we make groups of our own? A container often shows them read-only."""
+    """May we make groups of our own? A container often shows them read-only. What is tried is undone, whoever presses Ctrl-C."""
     name = f"runbook-probe-{os.getpid()}"
     try:
         found = bool(make(name))
