@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
-from runbook.errors import InterruptedByOperator, LoadRefusedError, MeasureError
+from runbook.errors import InterruptedByOperator, LoadRefusedError, MeasureError, UnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -15,15 +15,18 @@ Result = TypeVar("Result")
 
 
 def run(load: Coroutine[Any, Any, Result], what: str) -> Result:
-    """The result of a load. Raises LoadRefusedError or MeasureError, one line, where nothing could be loaded or `what` broke off.
+    """The result of a load. Raises UnreachableError, LoadRefusedError or MeasureError, one line, where nobody is there, nothing
+    could be loaded, or `what` broke off.
 
     Ctrl-C raises InterruptedByOperator.
     """
     from runbook.load.ending import ClientDiedError
-    from runbook.load.preflight import PreflightFailed
+    from runbook.load.preflight import NobodyThere, PreflightFailed
 
     try:
         return asyncio.run(load)
+    except NobodyThere as nobody:
+        raise UnreachableError(str(nobody)) from nobody
     except PreflightFailed as refused:
         kind = LoadRefusedError if refused.exit_code == LoadRefusedError.exit_code else MeasureError
         raise kind(str(refused)) from refused

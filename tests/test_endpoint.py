@@ -143,7 +143,12 @@ REFUSED_BY_THE_SERVER: dict[str, tuple[dict[str, Any], dict[str, str], int, str]
     "no key": ({"key": "secret"}, {}, 2, "HTTP 401"),
     "no chat": ({"chat_status": 404}, {}, 2, "HTTP 404 to a chat"),
     "busy": ({"chat_status": 503}, {}, 3, "HTTP 503 to a chat before any load"),
-    "no control arm": ({}, {"control": "url=http://127.0.0.1:9"}, 3, "http://127.0.0.1:9: no answer"),
+    "no control arm": (
+        {},
+        {"control": "url=http://127.0.0.1:9"},
+        7,
+        "http://127.0.0.1:9: cannot be reached: Connection refused",
+    ),
 }
 
 

@@ -148,9 +148,9 @@ def test_what_makes_no_sense_is_one_message_and_exit_2(
     assert "secret" not in error
 
 
-def test_nobody_there_exits_3_and_a_model_that_is_not_served_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench(url="http://127.0.0.1:9", json=True) == 3
-    assert "127.0.0.1:9: refused" in document(capsys)["error"]
+def test_nobody_there_exits_7_and_a_model_that_is_not_served_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench(url="http://127.0.0.1:9", json=True) == 7
+    assert document(capsys)["error"] == "http://127.0.0.1:9: cannot be reached: Connection refused"
     with serving(StandIn(lambda index, request: Script((), 0, status=404))) as url:
         assert bench(url=url, json=True) == 2
     assert "asked for --model m" in document(capsys)["error"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from runbook.load import unconnected
 from runbook.load.address import CHAT_PATH, root
 from runbook.load.models import MODELS_PATH, names
 
@@ -30,6 +31,13 @@ class PreflightFailed(Exception):
         super().__init__(message)
 
 
+class NobodyThere(PreflightFailed):
+    """The address cannot be connected to: no server was asked anything."""
+
+    def __init__(self, url: str, why: str) -> None:
+        super().__init__(f"{url}: cannot be reached: {why}", 3)
+
+
 async def preflight(client: httpx.AsyncClient, options: Options) -> None:
     """Ask for the models, then for one token. Raises PreflightFailed."""
     try:
@@ -41,6 +49,8 @@ async def preflight(client: httpx.AsyncClient, options: Options) -> None:
         _expect_chat(options, chat)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise PreflightFailed(f"--base-url {options.base_url}: {error}", 2) from error
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        raise NobodyThere(options.base_url, unconnected.why(error)) from error
     except _UNANSWERED as error:
         detail = str(error) or type(error).__name__
         raise PreflightFailed(f"{options.base_url}: no answer: {detail[:200]}", 3) from error

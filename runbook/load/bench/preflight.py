@@ -10,7 +10,7 @@ from runbook.load.bench.parse import record, shown
 from runbook.load.bench.request import RawStream
 from runbook.load.bench.senders import sending
 from runbook.load.bench.server import served_models
-from runbook.load.preflight import PreflightFailed
+from runbook.load.preflight import NobodyThere, PreflightFailed
 
 if TYPE_CHECKING:
     import httpx
@@ -70,4 +70,6 @@ def refusal(settings: Settings, failure: str, detail: str) -> PreflightFailed:
         return PreflightFailed(f"{url}: {detail}; name the variable that holds the key with --api-key-env", 2)
     if _refused(failure):
         return PreflightFailed(f"{root(url)}{CHAT_PATH}: {detail}; asked for --model {model}", 2)
+    if failure == "refused":
+        return NobodyThere(url, detail)
     return PreflightFailed(f"{url}: {failure}: {detail or 'no answer'}", 3)

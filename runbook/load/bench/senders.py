@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from runbook.load import unconnected
 from runbook.load.bench.bounds import OversizedAnswerError, cost_of, most_bytes, too_much
 from runbook.load.bench.wire import target, wire_sender
 from runbook.load.client import NotAStreamError, StatusError, stream_chat
@@ -62,6 +63,7 @@ def httpx_sender(
             await asyncio.wait_for(_read(client, content, raw), deadline_s)
         except _EXPECTED as error:
             raw.failure, raw.detail = _kind(error, bool(raw.reads)), str(error)[:200]
+            raw.detail = unconnected.why(error) if raw.failure == "refused" else raw.detail
         raw.ended = time.perf_counter()
 
     return send

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from runbook.load import unconnected
 from runbook.load.address import CHAT_PATH, root
 from runbook.load.bench.arriving import Arriving
 from runbook.load.bench.bounds import OversizedAnswerError, most_bytes
@@ -86,7 +87,7 @@ async def wire_sender(
             try:
                 connection = await pool.take()
             except (asyncio.TimeoutError, OSError) as error:
-                raw.failure, raw.detail, raw.ended = "refused", str(error), time.perf_counter()
+                raw.failure, raw.detail, raw.ended = "refused", unconnected.why(error), time.perf_counter()
                 return
             used, asked = connection.used, time.perf_counter()
             answer = Arriving(raw, most_bytes(wanted))
