@@ -93,10 +93,18 @@ def looked(work: Work, *required: Callable[[Host, Observation], None]) -> Observ
     return seen
 
 
+def _tell_failing(work: Work) -> None:
+    """What `verify` and `hosts.check` fail of the host file stops no plan and no deploy, and is said; of --set it was."""
+    for found in remembered.failing(work.host, work.now().date()):
+        if found.evidence.get("flag") not in work.overrides:
+            work.run.note(f"warning: {found.message} (verify and hosts.check fail it)")
+
+
 def planned(work: Work, story: Story) -> tuple[Observation, Plan]:
     """Look at the host once and plan a deploy from that; shown as the plan."""
     seen = looked(work, require_units, handedits.require_scripts)
     handedits.tell(seen, work.run.note)
+    _tell_failing(work)
     with work.run.step("plan") as step:
         plan = story.plan = _remarked(work.host, remembered.deploy(work.host, seen))
         planned = f"{counted(len(plan.changes), 'file')}, {counted(len(plan.restarts), 'restart')}"

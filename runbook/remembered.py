@@ -2,7 +2,8 @@
 
 The rooms that read scripts and units take as long to load as logging in does. A plan and a comparison are pure functions of
 the host file and of the look they are made from, so what these very values once came to is what they come to. Kept in the
-user's cache are only plans that do nothing and comparisons that hold, sealed with what they were made from.
+user's cache are only plans that do nothing, comparisons that hold and books that are in order, sealed with what they were
+made from.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from runbook import usercache
+from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Callable, Iterator, Sequence
 
     from runbook.comparison import Comparison
     from runbook.model import Host, Observation, UnitState
     from runbook.plan import Plan
+    from runbook.verdict import Finding
 
 T = TypeVar("T")
 
@@ -51,19 +55,28 @@ _MODULES = (
         "unsaid",
         "verdict",
     ),
-    *("load/outcome", "onhost/listing", "onhost/masking"),
+    *("load/outcome", "onhost/listing", "onhost/masking", "verify/bookkeeping"),
 )
 _PACKAGE = Path(__file__).parent
 
 
 def deploy(host: Host, seen: Observation, *, cache: Path | None = None) -> Plan:
     """The plan that makes `seen` what `host` says; raises MissingOnHostError, EditRefusedError."""
-    return _once("plan", host, seen, _plan, lambda plan: plan.empty, cache)
+    basis = _basis(seen)
+    return _once("plan", (host, basis), lambda: _plan(host, basis), lambda plan: plan.empty, cache)
 
 
 def comparison(host: Host, seen: Observation, *, cache: Path | None = None) -> Comparison:
     """What `seen` says of the flags and arguments that `host` declares."""
-    return _once("comparison", host, seen, _compared, lambda found: found.holds, cache)
+    basis = _basis(seen)
+    return _once(
+        "comparison", (host, basis), lambda: _compared(host, basis), lambda found: found.holds, cache
+    )
+
+
+def failing(host: Host, today: datetime.date, *, cache: Path | None = None) -> tuple[Finding, ...]:
+    """What the flag ledger fails in the host file alone, on this day."""
+    return _once("failing", (host, today), lambda: _failing(host, today), lambda found: not found, cache)
 
 
 def _plan(host: Host, basis: Observation) -> Plan:
@@ -78,23 +91,27 @@ def _compared(host: Host, basis: Observation) -> Comparison:
     return comparison.of(host, basis)
 
 
+def _failing(host: Host, today: datetime.date) -> tuple[Finding, ...]:
+    from runbook.verify import bookkeeping
+
+    return tuple(found for found in bookkeeping.book(host, None, today) if found.outcome is Outcome.FAIL)
+
+
 def _once(
     what: str,
-    host: Host,
-    seen: Observation,
-    make: Callable[[Host, Observation], T],
+    basis: tuple[Any, ...],
+    make: Callable[[], T],
     keeps: Callable[[T], bool],
     cache: Path | None,
 ) -> T:
-    """What is made of a host and a look, or was: kept where `keeps` says so."""
-    basis = _basis(seen)
-    made_from = pickle.dumps((what, _code_stamp(), host, basis))
+    """What is made of a basis, or was: kept where `keeps` says so."""
+    made_from = pickle.dumps((what, _code_stamp(), *basis))
     name, key = hashlib.sha256(b"name" + made_from).hexdigest(), hashlib.sha256(b"key" + made_from).digest()
     path = (cache or usercache.directory() / "plans") / f"{name}.sealed"
     kept: T | None = _opened(usercache.read(path), key)
     if kept is not None:
         return kept
-    made = make(host, basis)
+    made = make()
     if keeps(made):
         usercache.keep(path, _sealed(made, key), most=MOST)
     return made
@@ -155,8 +172,9 @@ def _code() -> Iterator[Path]:
     """The code that plans and compares, and what it is installed beside: another shell parser may read a script differently."""
     for name in _MODULES:
         yield _PACKAGE / f"{name}.py"
-    for room in ("edits", "places"):
+    for room in ("edits", "places", "ledger", "inventory"):
         yield from sorted((_PACKAGE / room).rglob("*.py"))
+    yield from sorted(path for path in (_PACKAGE / "ledger").iterdir() if path.suffix in (".yml", ".txt"))
     beside = Path(sys.executable).parent
     yield beside
     for parser in ("shfmt", "bash"):  # one written over in place, one that PATH now finds or misses

@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runbook import looking
+from runbook.events import Note
 from runbook.model import Flag
 from runbook.options import Options
 from runbook.rollout import deploy
 from runbook.stages import standing
 from runbook.verdict import Outcome
 from tests.building import DECODE, OVERLAP, host
+from tests.fakehost import FakeHost
 from tests.test_rollout import a_host, work_on
 
 if TYPE_CHECKING:
-    from tests.fakehost import FakeHost
+    from collections.abc import Callable
+
+    from runbook.story import Story
 
 
 def test_status_tells_what_drifts_and_that_nothing_was_rolled_out_yet() -> None:
@@ -72,6 +76,22 @@ def test_status_of_an_interrupted_rollout_is_no_pass_until_it_is_settled() -> No
     deploy(work_on(fake), Options())
     fake.lock = None
     assert looking.status(work_on(fake), Options()).exit_code == 0
+
+
+@pytest.mark.parametrize("page", [looking.plan, deploy])
+def test_what_the_ledger_fails_is_told_by_a_plan_and_stops_nothing(page: Callable[..., Story]) -> None:
+    wrong = Flag(OVERLAP, "maybe", "a reason", ("decode",))
+    fake = FakeHost(host=host(flags=(wrong,)))
+    notes: list[str] = []
+    hear = [lambda event: notes.append(event.text) if isinstance(event, Note) else None]
+    story = page(work_on(fake, listeners=hear), Options(skip_validation=True))
+    assert story.exit_code == 0
+    (said,) = (note for note in notes if "verify and hosts.check fail it" in note)
+    assert said.startswith(f"warning: {OVERLAP} on decode: declared 'maybe', which SGLang does not read")
+    overridden = work_on(FakeHost(host=host(flags=(wrong,))), listeners=hear, overrides={OVERLAP: "maybe"})
+    notes.clear()
+    page(overridden, Options(skip_validation=True))
+    assert not any("hosts.check" in note for note in notes), "opening said it of the command line"
 
 
 def test_a_script_that_is_gone_was_edited_by_nobody() -> None:

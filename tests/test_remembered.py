@@ -14,7 +14,8 @@ import pytest
 
 from runbook import comparison, planning, remembered, usercache
 from runbook.errors import EditRefusedError, MissingOnHostError
-from runbook.model import Processes, Release
+from runbook.model import Flag, Policy, Processes, Release
+from runbook.verify import bookkeeping
 from tests.building import DECODE, OVERLAP, PREFILL, host, observation, script, unit_state
 
 if TYPE_CHECKING:
@@ -157,6 +158,45 @@ def test_all_code_that_plans_and_compares_is_in_the_key(room: str) -> None:
     known = {str(path) for path in remembered._code()}
     left = {Path(path).relative_to(remembered._PACKAGE).as_posix() for path in loaded if path not in known}
     assert left <= NO_MATTER
+
+
+def test_books_in_order_are_read_once_and_remarks_are_said_every_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    read = counted_books(monkeypatch)
+    today = datetime.date(2026, 11, 30)
+    wrong = Flag("SGLANG_OPT_USE_MULTI_STREAM_OVERLAP", "maybe", "a reason", ("decode",))
+    for _ in range(2):
+        assert remembered.failing(host(), today, cache=tmp_path) == ()
+    assert len(read) == 1
+    for _ in range(2):
+        (found,) = remembered.failing(host(flags=(wrong,)), today, cache=tmp_path)
+        assert found.check == "ledger.rejected"
+    assert len(read) == 3
+
+
+def test_a_flag_expires_whether_or_not_its_book_was_read_yesterday(tmp_path: Path) -> None:
+    today = datetime.date(2026, 11, 30)
+    flag = Flag("A", "1", "a reason", ("decode",), expires=today)
+    strict = host(flags=(flag,), policy=Policy(expired_flags="fail"))
+    assert remembered.failing(strict, today, cache=tmp_path) == ()
+    tomorrow = today + datetime.timedelta(days=1)
+    assert [found.check for found in remembered.failing(strict, tomorrow, cache=tmp_path)] == [
+        "ledger.expired"
+    ]
+
+
+def counted_books(monkeypatch: pytest.MonkeyPatch) -> list[Host]:
+    """The hosts whose books were really read."""
+    found: list[Host] = []
+    real = bookkeeping.book
+
+    def counting(host: Host, seen: Observation | None, today: datetime.date) -> Any:
+        found.append(host)
+        return real(host, seen, today)
+
+    monkeypatch.setattr(bookkeeping, "book", counting)
+    return found
 
 
 def test_what_cannot_be_planned_is_said_every_time(made: list[Host], tmp_path: Path) -> None:
