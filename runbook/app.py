@@ -8,8 +8,8 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from runbook import inventory, opening, pages, usercache
-from runbook.errors import InterruptedByOperator, RunbookError, UsageError
+from runbook import inventory, opening, pages, shipped, usercache
+from runbook.errors import InterruptedByOperator, MeasureError, RunbookError, UsageError
 from runbook.events import Ended, Run
 from runbook.interrupt import Interrupt
 from runbook.request import LAB, Request
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # When several hosts or reasons apply, the first of these wins (README, exit codes).
 EXIT_ORDER = (4, 1, 5, 3)
 DEFECTS = 50  # tracebacks that are kept
+LOOKING = ("status", "releases", "logs")  # who needs a host that runs already
 
 
 def run(request: Request, *, listeners: Sequence[Listener] = ()) -> int:
@@ -35,7 +36,7 @@ def run(request: Request, *, listeners: Sequence[Listener] = ()) -> int:
     """
     view = view_of(request)
     try:
-        names = _names(request)
+        names = _names(request, view.say)
     except RunbookError as error:
         return refuse(request, error)
     documents: list[dict[str, Any]] = []
@@ -53,16 +54,33 @@ def ends_the_row(request: Request, document: Mapping[str, Any]) -> bool:
     return code == InterruptedByOperator.exit_code if request.action == "status" else code != 0
 
 
-def _names(request: Request) -> tuple[str, ...]:
-    """The hosts asked for, else RUNBOOK_HOST, else the lab while it is the only one."""
+def _names(request: Request, say: Callable[[str], None]) -> tuple[str, ...]:
+    """The hosts asked for, else RUNBOOK_HOST, else the lab while it is the only one, which is said."""
     known = inventory.known(request.hosts_dir)
     if request.hosts:
         return request.hosts
     if named := os.environ.get("RUNBOOK_HOST"):
         return (named,)
     if set(known) <= {LAB}:
+        say(
+            f"no host file of yours in {request.hosts_dir}: this is the lab (hosts.adopt writes one of a live host)"
+        )
+        _require_up(request)
         return (LAB,)
     raise UsageError(f"which host? --host NAME, or RUNBOOK_HOST; known hosts: {', '.join(known)}")
+
+
+def _require_up(request: Request) -> None:
+    """Who only looks, and named no host, gets no lab made for that; raises MeasureError."""
+    if request.action not in LOOKING:
+        return
+    from runbook import lab  # only who has no host pays for it
+
+    if lab.status(request.directory / ".lab") is None:
+        up = f"{shipped.command()} lab.up"
+        raise MeasureError(
+            f"the lab is not up, so there is nothing to look at; `{up}` starts it, as a deploy does"
+        )
 
 
 def view_of(request: Request) -> View:

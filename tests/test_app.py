@@ -40,3 +40,21 @@ def test_the_ledger_says_nothing_of_flags_the_command_line_did_not_name() -> Non
     said: list[str] = []
     opening._overridden(host(), Request("plan", settings={"SGLANG_OPT_USE_TOPK_V2": None}), say=said.append)
     assert not said
+
+
+@pytest.mark.parametrize("action", ["status", "releases", "logs"])
+def test_without_a_host_file_nothing_is_started_to_look_at(
+    directory: Path, capsys: pytest.CaptureFixture[str], action: str
+) -> None:
+    assert command_line.run(action) == 3
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"no host file of yours in {directory / 'hosts'}: this is the lab")
+    assert "the lab is not up" in "\n".join(rest)
+    assert not (directory / ".lab").exists()
+
+
+def test_json_of_a_lab_that_is_not_up_is_one_document(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_line.run("status", json=True) == 3
+    assert json.loads(capsys.readouterr().out)["error"].startswith("the lab is not up")

@@ -67,7 +67,7 @@ def test_a_restart_is_recorded_told_by_status_and_reported(running: Desk) -> Non
 def test_logs_are_lines_to_be_piped_on_and_a_report_is_a_page(running: Desk) -> None:
     code, text = running.invoke("logs", "--unit", "decode", "--lines", "1")
     assert code == 0
-    assert len(text.splitlines()) == 3  # connected, the line, the verdict
+    assert len(text.splitlines()) == 4  # that it is the lab, connected, the line, the verdict
     code, text = running.invoke("report", "--json")
     document = json.loads(text)
     assert (code, jsonschemas.problems(document, "report")) == (0, [])
