@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ SIZES = (
     "random_input_len", "random_output_len", "slo", "processes", "tokenizer", "output_file", "max_regression", "accept",
     "api_key_env",
 )  # fmt: skip
+_RELEASE = re.compile(r"\d{1,8}(T|$)")  # how the id of a release begins (work.new_id)
 # What a host's file says, or what only this machine has.
 OF_A_URL = ("model", "tokenizer", "api_key_env")
 # Options of the load generator that are said otherwise here, or mean nothing here.
@@ -49,10 +51,11 @@ def targets(directory: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     against, save, output = (given.get(name) or None for name in ("against", "save", "output_file"))
     baseline = benches.find(directory, against) if against else None
-    if against and baseline is None and given.get("url"):
+    if against and baseline is None and (given.get("url") or not _RELEASE.match(against)):
         known = ", ".join(benches.saved(directory)) or "none"
+        no_release = "" if given.get("url") else "it is no release's id, "
         raise UsageError(
-            f"--against {against}: there is no such file, and no result of that name; there are: {known}"
+            f"--against {against}: {no_release}there is no such file, and no result of that name; there are: {known}"
         )
     return {
         "against": against,

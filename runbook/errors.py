@@ -54,7 +54,10 @@ class UnknownHostError(RunbookError):
     def __init__(self, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, tuple(known)
         listed = ", ".join(self.known) or "none"
-        super().__init__(f"no host named {name!r}; known hosts: {listed} (one file a host: hosts/{name}.yml)")
+        super().__init__(
+            f"no host named {name!r}; known hosts: {listed} "
+            f"(one file a host: hosts/{name}.yml; hosts.adopt writes one of a live host)"
+        )
 
 
 class HostFileError(RunbookError):

@@ -146,6 +146,10 @@ class RunbookProgram(Program):
         except Exit as ended:
             raise self._refusal(str(ended)) if ended.message else ended from None
 
+    def print_version(self) -> None:
+        """Ours, under the name of what is installed, whatever it was called by."""
+        print(f"runbook {self.version}")  # noqa: T201
+
     def no_tasks_given(self) -> None:
         """A bare command: what there is to do says more than Invoke's own options."""
         self.list_tasks()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from runbook.model import FileState, Host, Observation, UnitState
     from runbook.plan import Environment, Plan
 
+_NAMED = 8  # releases in one message
+
 
 def manifest(
     release_id: str,
@@ -101,10 +103,17 @@ def find(seen: Observation, release_id: str) -> Release:
     found = [release for release in seen.releases if release.id.startswith(release_id)]
     found = [release for release in found if release.id == release_id] or found
     if len(found) != 1:
-        known = ", ".join(release.id for release in seen.releases) or "none"
+        known = _youngest(seen.releases)
         what = "is not unique" if found else "does not exist"
         raise ReleaseError(f"release {release_id!r} {what}; releases on the host: {known}")
     return found[0]
+
+
+def _youngest(releases: Sequence[Release]) -> str:
+    """The ids of the last few, youngest first, and how many more there are."""
+    ids = [release.id for release in sorted(releases, key=lambda one: one.created, reverse=True)]
+    more = [f"and {len(ids) - _NAMED} more"] if len(ids) > _NAMED else []
+    return ", ".join((*ids[:_NAMED], *more)) or "none"
 
 
 def named(seen: Observation, text: str) -> Release:

@@ -143,7 +143,7 @@ def rollback(work: Work, options: Options) -> Story:
         target = releases.rollback_target(seen, options.to)
         before.refuse_hand_edits(work, seen, force=options.force)
         plan = story.plan = files.plan_back(work, seen, target)
-        work.run.note(f"back to release {target.id}, {target.verdict}")
+        work.run.note(before.where_to(seen, target, plan))
         work.run.show("plan", plan)
         if target.engine:
             _warn(work, story, engine.warnings(target.id, target.engine, engine.look(work)))

@@ -26,7 +26,16 @@ def test_an_unknown_host_is_said_before_a_missing_yes(
 ) -> None:
     (directory / "hosts" / "gpu1.yml").write_text("{}\n")
     assert command_line.run("deploy", host=["gpu11"], json=True) == 2
-    assert json.loads(capsys.readouterr().out)["error"].startswith("no host named 'gpu11'; known hosts: gpu1")
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error.startswith("no host named 'gpu11'; known hosts: gpu1")
+    assert "hosts.adopt" in error
+
+
+def test_the_manual_is_no_host(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (directory / "hosts" / "example.yml").write_text("{}\n")
+    assert command_line.run("hosts.check", host=["example"], json=True) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error == "hosts/example.yml is the manual of a host file and no host; known hosts: lab"
 
 
 def test_the_ledger_remarks_a_misspelt_flag_of_the_command_line() -> None:

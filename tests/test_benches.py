@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook import benches
+from runbook import benches, benchrequest
 from runbook.errors import UsageError
 from tests.load.bench.made import level, result
 
@@ -94,3 +94,11 @@ def test_neither_a_file_nor_a_name_is_nothing_found(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     assert benches.find(tmp_path, "20261130T0316") is None
     assert benches.find(tmp_path, "folder") is None
+
+
+def test_what_is_neither_kept_nor_a_release_is_refused_before_a_host_is_reached(tmp_path: Path) -> None:
+    benches.save(tmp_path / benches.FOLDER / "first.json", {})
+    with pytest.raises(UsageError, match=r"it is no release's id.*there are: first"):
+        benchrequest.targets(tmp_path, {"against": "nope"})
+    for beginning in ("2026", "20261130T07"):
+        assert benchrequest.targets(tmp_path, {"against": beginning})["against"] == beginning

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from runbook import __version__
+
 pytestmark = pytest.mark.real
 
 HERE = Path(__file__).parents[1]
@@ -143,3 +145,8 @@ def test_ctrl_c_while_runbook_is_imported_does_too(tmp_path: Path) -> None:
     (tmp_path / "invoke.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     ended = shell(f"{sys.executable} -m runbook status", PYTHONPATH=f"{tmp_path}{os.pathsep}{HERE}")
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
+
+
+def test_the_version_is_told_under_the_name_that_is_installed() -> None:
+    ended = shell(f"{sys.executable} -m runbook --version")
+    assert (ended.returncode, ended.stdout.strip()) == (0, f"runbook {__version__}")

@@ -131,3 +131,10 @@ def test_an_id_counts_more_than_the_beginning_of_another() -> None:
 
 def test_an_interrupted_rollout_that_names_no_release_says_nothing_of_the_way_back() -> None:
     assert releases.rollback_target(chain(inflight={"parent": 7}), None).id == "a"
+
+
+def test_of_many_releases_the_youngest_are_named() -> None:
+    many = tuple(release(f"r{n:02}", OLD, created=f"2026-01-{n:02}T00:00:00+00:00") for n in range(1, 13))
+    with pytest.raises(ReleaseError) as caught:
+        releases.find(OLD._replace(releases=many), "nope")
+    assert str(caught.value).endswith("r12, r11, r10, r09, r08, r07, r06, r05, and 4 more")

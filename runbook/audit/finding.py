@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+_NAMED = 8  # candidates in one message
 _LONG_AGO = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 
 
@@ -61,8 +62,10 @@ def _only(found: Sequence[Record], prefix: str, hosts: Sequence[str]) -> Record:
         return (exact or found)[0]
     if not found:
         raise UsageError(f"no audit record{_of(hosts)} begins with {prefix!r}; audit.list names them")
-    candidates = "".join(f"\n  {record.id}  {record.host} {record.action}" for record in exact or found)
-    raise UsageError(f"{prefix!r} is the beginning of {len(exact or found)} records:{candidates}")
+    meant = exact or found
+    candidates = "".join(f"\n  {record.id}  {record.host} {record.action}" for record in meant[-_NAMED:])
+    which = f", the last {_NAMED} of them" if len(meant) > _NAMED else ""
+    raise UsageError(f"{prefix!r} is the beginning of {len(meant)} records{which}:{candidates}")
 
 
 def _of(hosts: Sequence[str]) -> str:

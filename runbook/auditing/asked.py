@@ -82,12 +82,12 @@ def asked(action: str, *, directory: Path | None = None, **given: Any) -> Asked:
         id=_id(given.get("id") or ""),
         since=since.moment(given["since"], utc_now()) if given.get("since") else None,
         outcomes=frozenset(_outcome(text) for text in given.get("outcome") or ()),
-        format=_format(given.get("format") or FORMATS[0]),
+        format=_format(given.get("format"), REPORTS if action == "report" else FORMATS),
         output=Path(given["output"]) if given.get("output") else None,
         fetch=given.get("fetch", False),
         signed=given.get("signed", False),
         signers=_file(given.get("allowed_signers") or ""),
-        open=_openable(action, given),
+        open=_openable(given),
     )
 
 
@@ -114,16 +114,17 @@ def _outcome(text: str) -> str:
     return text
 
 
-def _format(text: str) -> str:
-    if text not in FORMATS:
-        raise UsageError(f"--format should be one of {', '.join(FORMATS)}, found {text!r}")
+def _format(text: str | None, known: Sequence[str]) -> str:
+    """One of the known, the first where none is said."""
+    if text is None:
+        return known[0]
+    if text not in known:
+        raise UsageError(f"--format should be one of {', '.join(known)}, found {text!r}")
     return text
 
 
-def _openable(action: str, given: Mapping[str, Any]) -> bool:
-    """Whether to open the report; raises UsageError for a format a report has not, or one no browser shows."""
-    if action == "report" and given.get("format") not in REPORTS:
-        raise UsageError(f"--format should be one of {', '.join(REPORTS)}, found {given.get('format')!r}")
+def _openable(given: Mapping[str, Any]) -> bool:
+    """Whether to open the report; raises UsageError for a format that no browser shows."""
     if given.get("open") and given.get("format") != "html":
         raise UsageError("--open is for --format html")
     return bool(given.get("open"))

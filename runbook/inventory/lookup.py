@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runbook import shipped
-from runbook.errors import UnknownHostError
+from runbook.errors import UnknownHostError, UsageError
 from runbook.inventory import exposure, kept
 
 if TYPE_CHECKING:
@@ -56,9 +56,15 @@ def load(name: str, *, hosts_dir: Path, variables: Mapping[str, Any] | None = No
     """The host `name` of `hosts_dir`, its profile laid under it.
 
     `variables` fill the file's `{{ … }}` first. Raises UnknownHostError for a name without a file (a path is no
-    name), HostFileError with every problem of the file and its profile, each `path:line:column: key: text`.
+    name), UsageError for the manual's, HostFileError with every problem of the file and its profile, each
+    `path:line:column: key: text`.
     """
     names = known(hosts_dir)
+    if name == _MANUAL:
+        manual = shipped.shown("hosts/example.yml")
+        raise UsageError(
+            f"{manual} is the manual of a host file and no host; known hosts: {', '.join(names)}"
+        )
     if name not in names:
         raise UnknownHostError(name, names)
     try:

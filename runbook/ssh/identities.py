@@ -86,7 +86,7 @@ class Identities(AuthStrategy):
         locked = [path for path in self._hop.keys if is_locked(path)]
         for path in self._hop.keys:
             if path not in locked:
-                yield self._note(str(path), KeyFile(self._hop, path, None))
+                yield self._note(_told(path), KeyFile(self._hop, path, None))
         for path in locked if self._ask else ():
             yield self._note(f"{path} (passphrase)", KeyFile(self._hop, path, self._ask))
         if locked and not self._ask:
@@ -111,6 +111,10 @@ class Identities(AuthStrategy):
         tried = "".join(f"\n  tried: {name}" for name in self._tried) or "\n  there was no key to try"
         another = "another key is named by IdentityFile of an alias in ~/.ssh/config, or by `key` under `ssh` in a host file"
         return f"{self._hop.label}: login refused{_allowed(error)}:{tried}\n  {another}"
+
+
+def _told(path: Path) -> str:
+    return str(path) if path.exists() else f"{path} (there is no such file)"
 
 
 def _allowed(error: paramiko.AuthenticationException) -> str:

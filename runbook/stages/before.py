@@ -94,6 +94,13 @@ def refuse_hand_edits(work: Work, seen: Observation, *, force: bool) -> None:
         )
 
 
+def where_to(seen: Observation, target: Release, plan: Plan) -> str:
+    """Where a rollback goes, in a sentence."""
+    if target.id == seen.current and plan.empty:
+        return f"already at release {target.id}: what is on the host is what it holds; --to names another"
+    return f"back to release {target.id}, {target.verdict}"
+
+
 def _by_hand(work: Work, seen: Observation, here: Release, edited: Sequence[str]) -> str:
     """What somebody's hand made of a release's files, as a diff; nothing where its copies are damaged."""
     try:

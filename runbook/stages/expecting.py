@@ -33,7 +33,7 @@ class Expected(NamedTuple):
             return (
                 f"how long this takes is not known: {', '.join(self.new)} never ran to its end on this host"
             )
-        rest = f", and what never ran here before: {', '.join(self.new)}" if self.new else ""
+        rest = f", plus the time of what never ran here before: {', '.join(self.new)}" if self.new else ""
         return one_line(f"this should take about {_told(self.seconds)}, by the last rollouts here{rest}", 300)
 
 

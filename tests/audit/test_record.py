@@ -113,6 +113,19 @@ def test_an_ambiguous_beginning_lists_the_candidates(mirrors: Path) -> None:
     assert f"{VARIED['id']}  gpu1 deploy" in str(refused.value)
 
 
+def test_of_many_candidates_the_youngest_are_listed(tmp_path: Path) -> None:
+    many = [
+        {"id": f"20261130T{n:02}-x", "host": "gpu1", "started": f"2026-11-30T09:{n:02}:00+00:00"}
+        for n in range(20)
+    ]
+    (tmp_path / "gpu1.jsonl").write_bytes(chain_of(many))
+    with pytest.raises(UsageError) as refused:
+        audit.find(tmp_path, "2026")
+    first, *listed = str(refused.value).splitlines()
+    assert first == "'2026' is the beginning of 20 records, the last 8 of them:"
+    assert [line.split()[0] for line in listed] == [f"20261130T{n:02}-x" for n in range(12, 20)]
+
+
 def test_a_host_narrows_the_search(mirrors: Path) -> None:
     assert audit.find(mirrors, "20261130T0", ["gpu1"]).host == "gpu1"
 

@@ -293,6 +293,7 @@ def test_an_export_as_json_carries_the_text(project: Path, capsys: pytest.Captur
     ("action", "given", "word"),
     [
         ("audit.export", {"format": "pdf"}, "--format should be one of jsonl, junit, markdown, html"),
+        ("report", {"format": "pdf"}, "--format should be one of html, markdown, found 'pdf'"),
         ("audit.export", {"host": ["gpu3"]}, "nothing to export"),
         ("audit.export", {"format": "html"}, "name one with --id"),
         ("audit.export", {"output": "/nowhere/x"}, "/nowhere/x cannot be written"),

@@ -132,7 +132,7 @@ def test_a_host_that_takes_no_keys_says_what_it_takes(tmp_path: Path) -> None:
 def test_a_key_that_is_not_there_leaves_nothing_to_try(server: sshd.Sshd, tmp_path: Path) -> None:
     message = refused(server.target(key=tmp_path / "none"))
     assert "login refused" in message
-    assert f"tried: {tmp_path / 'none'}" in message
+    assert f"tried: {tmp_path / 'none'} (there is no such file)" in message
 
 
 def test_a_protected_key_asks_a_person_up_to_three_times(server: sshd.Sshd, tmp_path: Path) -> None:

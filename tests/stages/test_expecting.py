@@ -40,7 +40,7 @@ def record(outcome: str = "pass", **seconds: Any) -> dict[str, Any]:
         (
             ("restart decode", "bench"),
             [record(restart_decode=20)],
-            "this should take about 20 s, by the last rollouts here, and what never ran here before: bench",
+            "this should take about 20 s, by the last rollouts here, plus the time of what never ran here before: bench",
         ),
         (("bench",), [], "how long this takes is not known: bench never ran to its end on this host"),
         (

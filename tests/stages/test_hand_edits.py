@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from runbook.events import Note
+from runbook.options import Options
 from runbook.stages import before
 from tests.building import DECODE
 from tests.fakehost import FakeHost
@@ -69,3 +71,13 @@ def test_a_release_tells_how_the_units_stood_when_it_was_made() -> None:
     (adopted,) = (one for one in fake.releases.values() if one["verdict"] == "adopted")
     assert adopted["units"]["decode.service"]["ActiveState"] == "active"
     assert adopted["units"]["decode.service"]["NRestarts"] == "7"
+
+
+def test_a_rollback_to_where_the_host_is_says_so() -> None:
+    fake = FakeHost()
+    deploy(fake)
+    notes: list[str] = []
+    hear = [lambda event: notes.append(event.text) if isinstance(event, Note) else None]
+    story = rollback(fake, Options(to=fake.current), listeners=hear)
+    assert story.exit_code == 0
+    assert [note for note in notes if note.startswith(f"already at release {fake.current}")]
