@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runbook.text import columns
+from runbook.text import columns, folded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 
 def of_judged(judged: Judged, width: int | None) -> list[str]:
-    """The whole table where it fits into `width` columns."""
-    rows = (judged.comparison or {}).get("rows")
-    if width is None or not rows or max(columns(line) for line in judged.table) <= width:
+    """The table where its columns fit into `width`, else two or three lines a concurrency; what is told below it is folded."""
+    if width is None:
         return list(judged.table)
-    return [line for row in rows for line in _stacked(row)]
+    table, below = judged.table[: judged.aligned], judged.table[judged.aligned :]
+    if max(map(columns, table), default=0) > width:
+        rows = (judged.comparison or {}).get("rows") or ()
+        table = judged.stacked or tuple(line for row in rows for line in _stacked(row))
+    return [*table, *(part for line in below for part in folded(line, width))]
 
 
 def _stacked(row: Mapping[str, Any]) -> list[str]:

@@ -80,7 +80,8 @@ class Live:
         if warning or self._verbose or finding.outcome is not Outcome.PASS:
             told, *excerpt = lines.found(finding, self._marks)
             self._say(told, "yellow" if warning else STYLES[finding.outcome])
-            self._print(excerpt, "dim")
+            for line in excerpt:
+                self._say(line, "dim")
 
     def _show(self, event: Showed) -> None:
         for line in lines.of(event.kind, event.value, width=self._console.width):

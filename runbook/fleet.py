@@ -29,7 +29,7 @@ def status(request: Request, hosts: tuple[str, ...]) -> int:
     documents: list[dict[str, Any]] = []
     for name in hosts:
         documents.append(app.one(request, name, quiet))
-        view.say(screens.one_host(documents[-1]))
+        view.say("\n".join(screens.one_host(documents[-1], view.width)))
         if app.ends_the_row(request, documents[-1]):
             break
     app.finish(request, view, documents, hosts[len(documents) :])

@@ -110,12 +110,12 @@ def _under_way(shown: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def one_host(document: Mapping[str, Any]) -> str:
-    """A host's status on one line; a host that could not be asked says why."""
-    name, shown = document["host"], document.get("status")
-    if shown is None:
-        return one_line(f"{name}: {document['error']}")
-    return one_line(f"{name}: {', '.join(_summed(shown))}")
+def one_host(document: Mapping[str, Any], width: int | None = None) -> list[str]:
+    """A host's status on one line, folded where that is too wide; a host that could not be asked says why."""
+    shown = document.get("status")
+    said = document["error"] if shown is None else ", ".join(_summed(shown))
+    line = one_line(f"{document['host']}: {said}")
+    return [line] if width is None else folded(line, width)
 
 
 def _summed(shown: Mapping[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shutil
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -41,6 +42,11 @@ class View:
     def drawable(self) -> bool:
         """A terminal on which a line can be drawn over."""
         return self.terminal and self.environ.get("TERM", "").lower() not in ("dumb", "unknown", "")
+
+    @property
+    def width(self) -> int | None:
+        """Columns of the terminal; None where there is none."""
+        return shutil.get_terminal_size().columns if self.terminal else None
 
     @property
     def interactive(self) -> bool:

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from runbook import console, ending, lines
-from runbook.events import Progress, StepStarted
+from runbook.events import Found, Progress, StepStarted
 from runbook.stepline import Doing
 from runbook.text import columns
-from runbook.verdict import Outcome
+from runbook.verdict import Finding, Outcome
 from tests.showing_events import EVENTS, HOSTILE, PLAN, POWERS, document, terminal, text_of
 
 # What Rich itself sends to draw over a line: cursor moves, erasing, hiding the cursor, bold and dim.
@@ -107,3 +107,13 @@ def test_a_finished_deploy_has_a_panel_in_its_colour() -> None:
     drawn = terminal(60)
     console.closing(drawn, Outcome.PASS, ending.lines(document()))
     assert "deploy gpu1: PASS (exit 0)" in text_of(drawn)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_the_end_of_a_journal_is_folded_between_its_words(width: int) -> None:
+    drawn = terminal(width)
+    said = "2026-11-30T19:14:05+0000 gpu1 serve.sh[70]: error: unrecognized arguments: " + "word " * 30
+    console.Live(drawn)(Found(Finding("unit", Outcome.FAIL, "decode: unit failed", {"journal": said})))
+    shown = text_of(drawn).splitlines()
+    assert max(map(len, shown)) <= width
+    assert " ".join(line.strip() for line in shown[1:]) == said.strip()

@@ -85,10 +85,17 @@ def test_what_is_not_well_has_a_line_of_its_own(fields: dict[str, Any], line: st
 
 def test_a_host_of_many_is_one_line_and_says_why_it_could_not_be_asked() -> None:
     known = {"host": "gpu1", "error": None, "status": shown(flags=[FLAG])}
-    assert screens.one_host(known) == (
+    assert screens.one_host(known) == [
         "gpu1: 1 of 1 units up, 1 flag drifts, release r2 (proven, 3 d old), last deploy PASS 2 h ago"
-    )
-    assert screens.one_host({"host": "gpu2", "error": "no route\nto host"}) == "gpu2: no route to host"
+    ]
+    assert screens.one_host({"host": "gpu2", "error": "no route\nto host"}) == ["gpu2: no route to host"]
+
+
+def test_the_line_of_a_host_is_folded_between_its_words_where_it_is_too_wide() -> None:
+    known = {"host": "gpu1", "error": None, "status": shown(flags=[FLAG])}
+    lines = screens.one_host(known, 40)
+    assert " ".join(line.strip() for line in lines) == screens.one_host(known)[0]
+    assert max(map(len, lines)) <= 40
 
 
 def test_what_is_down_or_was_interrupted_stands_first() -> None:
@@ -133,7 +140,7 @@ def test_what_is_under_way_was_not_interrupted() -> None:
     ],
 )
 def test_the_line_of_a_host_says_what_is_not_well(fields: dict[str, Any], said: str) -> None:
-    line = screens.one_host({"host": "gpu1", "error": None, "status": shown(**fields)})
+    (line,) = screens.one_host({"host": "gpu1", "error": None, "status": shown(**fields)})
     assert said in line.removeprefix("gpu1: ").split(", ")
 
 

@@ -145,11 +145,16 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A bench result's comparison with the baseline (None without one), what follows, and both as lines to show."""
+    """A bench result's comparison with the baseline (None without one), what follows, and both as lines to show.
+
+    The first `aligned` lines of the table are columns; `stacked` are they where those find no room.
+    """
 
     comparison: Mapping[str, Any] | None
     findings: tuple[Finding, ...]
     table: tuple[str, ...]
+    aligned: int = 0
+    stacked: tuple[str, ...] = ()
 
 
 def alone(result: Mapping[str, Any]) -> Judged:
@@ -157,7 +162,9 @@ def alone(result: Mapping[str, Any]) -> Judged:
     from runbook.load.bench import table
 
     found = tuple(Finding.from_json(finding) for finding in result["findings"])
-    return Judged(None, found, tuple(table.result_lines(_read(result))))
+    read = _read(result)
+    lines, stacked = tuple(table.result_lines(read)), tuple(table.stacked_lines(read))
+    return Judged(None, found, lines, 1 + len(read.levels), stacked)
 
 
 def judge(
@@ -192,7 +199,8 @@ def judge(
     except fingerprints.FingerprintMismatch as mismatch:
         return _not_compared(own, mismatch.differences)
     found = (*own.findings, *comparison.findings())
-    return Judged(comparison.to_json(), found, tuple(table.comparison_lines(comparison)))
+    lines = tuple(table.comparison_lines(comparison))
+    return Judged(comparison.to_json(), found, lines, 1 + len(comparison.rows))
 
 
 def _not_compared(own: Judged, why: tuple[str, ...]) -> Judged:

@@ -35,6 +35,23 @@ def result_lines(result: BenchResult, *, ascii_only: bool = False) -> list[str]:
     ]
 
 
+def stacked_lines(result: BenchResult) -> list[str]:
+    """The table of `result_lines` for a narrow terminal: three short lines a concurrency."""
+    return [line for level in result.levels for line in _stacked(level)]
+
+
+def _stacked(level: Level) -> list[str]:
+    ttft, itl, e2e = (
+        ", p99 ".join(_pair(figures)) for figures in (level.ttft_ms, level.itl_ms, level.e2e_ms)
+    )
+    rate, requests = _median(level.output_tok_s), _median(level.requests_s)
+    return [
+        f"{named(level.concurrency)}: {rate:.1f} tok/s, {requests:.2f} req/s, {sum(level.failures.values())} failed",
+        f"  p50 of TTFT {ttft}; ITL {itl}",
+        f"  p50 of TPOT {_figure(level.tpot_ms.get('p50'))}; e2e {e2e}",
+    ]
+
+
 def comparison_lines(comparison: Comparison, *, ascii_only: bool = False) -> list[str]:
     """A line a concurrency: both rates, ratio with interval and bar, verdict; what holds for all of them below."""
     head = ("conc", "before", "after", "ratio", "95 % bounds", "", "sees", "verdict")
