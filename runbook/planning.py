@@ -21,7 +21,7 @@ from runbook.places.systemd import unit_files
 from runbook.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runbook.model import Flag, Host, Observation
     from runbook.places.origins import Origins
@@ -68,11 +68,16 @@ def _gone(
 ) -> dict[str, frozenset[str]]:
     """By role, what files set now or a kept release did, and nothing will set any more: who started before has it still."""
     return {
-        role: frozenset((*seen.set_once.get(role, ()), *(before[role].values if role in before else ())))
+        role: frozenset((*_once(role, seen, found), *(before[role].values if role in before else ())))
         - found.values.keys()
         - found.unreadable.keys()
         for role, found in after.items()
     }
+
+
+def _once(role: str, seen: Observation, after: Origins) -> Iterator[str]:
+    """What a release set, and only a release could have: of what systemd or a shell gives too, a start may have it from them."""
+    return (name for name in seen.set_once.get(role, ()) if not after.gives_elsewhere(name))
 
 
 def _readable(host: Host, files: Files) -> dict[str, Origins]:

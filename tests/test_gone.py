@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -148,6 +148,44 @@ def test_a_restart_is_for_what_started_before_the_files_said_otherwise(
 ) -> None:
     made = planned(ctime_s=ctime_s, environ=environ)
     assert {restart.role: restart.why for restart in made.restarts}.get("decode") == why
+
+
+@pytest.mark.parametrize(
+    "name", ["HOME", "PATH", "LANG", "SHLVL", "IN_THE_UNIT", "PASSED_ON", "OF_THE_MANAGER", "IN_A_FILE"]
+)
+def test_what_a_start_has_from_elsewhere_is_not_called_left_over_from_a_release(name: str) -> None:
+    """A release's script set it; today systemd does, or a shell, and a file was touched since the start."""
+    unit, listed = "/etc/systemd/system/decode.service", "/etc/default/sglang"
+    fixed = {flag.name: flag.value for flag in FLAGS if flag.value is not None}
+    properties: dict[str, Any] = {"FragmentPath": unit, "EnvironmentFiles": f"{listed} (ignore_errors=no)"}
+    look = observation(
+        prefill=script(),
+        decode=script(**fixed),
+        units={
+            "prefill.service": unit_state("prefill.service"),
+            "decode.service": unit_state("decode.service", fixed | {name: "x"}, **properties),
+        },
+        feeds={
+            unit: file_state(
+                unit, b"[Service]\nEnvironment=IN_THE_UNIT=x\nPassEnvironment=PASSED_ON\n", ctime_s=1500.0
+            ),
+            listed: file_state(listed, b"IN_A_FILE=x\n"),
+        },
+        manager={"OF_THE_MANAGER": "x"},
+        set_once={"decode": (name,)},
+    )
+    assert not planning.deploy(host(), look).restarts
+
+
+def test_a_rollback_restarts_what_runs_with_a_home_that_its_script_sets_no_more() -> None:
+    fake = a_host()
+    deploy(fake)
+    fake.files[DECODE] = fake.files[DECODE].replace(b"exec", b"export HOME=/data\nexec")
+    fake.lock = None
+    rollout.restart(work_on(fake), Options(units=("decode",)))
+    story = rollback(fake, Options(force=True, to=fake.current))
+    assert story.plan is not None
+    assert [restart.role for restart in story.plan.restarts] == ["decode"]
 
 
 def test_what_a_release_set_is_known_by_role() -> None:

@@ -29,7 +29,8 @@ class Origins(NamedTuple):
 
     `places` maps a name to the places that set it in rising precedence; `values` to what comes of them, None where only
     a run can tell, and `unreadable` to why it cannot be decided. `unread` are files that might say more, with the reason.
-    Of systemd's variables only followed ones are here, of the script's all. `arguments` are those of the script's launch.
+    Of systemd's variables only followed ones are here, of the script's all; `given` names every one of systemd's.
+    `arguments` are those of the script's launch.
     """
 
     places: Mapping[str, tuple[Place, ...]] = {}
@@ -38,6 +39,7 @@ class Origins(NamedTuple):
     unread: tuple[str, ...] = ()
     fed_by: tuple[str, ...] = ()
     arguments: Arguments = NO_SCRIPT
+    given: frozenset[str] = frozenset()
 
     def winner(self, name: str) -> Place | None:
         """The place whose value the processes get; None where none does."""
@@ -53,6 +55,10 @@ class Origins(NamedTuple):
         """Whether something may set any name, which only a run can tell: an eval, a file that could not be read."""
         return ANY in self.unreadable or bool(self.unread)
 
+    def gives_elsewhere(self, name: str) -> bool:
+        """Whether a start has such a variable although no script sets it: from systemd, followed or not, or from a shell."""
+        return name in self.given or names.is_ambient(name)
+
     def environment(self, flags: Iterable[Flag]) -> dict[str, str | None]:
         """Name → literal value, and None for each of the flags that is absent."""
         undecided = self.values.keys() | self.unreadable.keys()
@@ -66,14 +72,16 @@ def of(unit: Unit, flags: Sequence[Flag], files: Files) -> Origins:
     properties = seen.units[unit.name].properties if unit.name in seen.units else {}
     followed = names.followed(flag.name for flag in flags)
     found = systemd.given(properties, files)
+    given = frozenset(place.name for place in found.places)
     from_systemd = [place for place in found.places if followed.fullmatch(place.name)]
     listed = [path for path, _ in systemd.environment_files(properties, files.known)]
     fed_by = (*systemd.unit_files(properties), *listed)
     content = files.content(unit.script) if unit.script else None
     if unit.script is None or content is None:
         values = {place.name: place.value for place in from_systemd}
-        return Origins(_by_name(from_systemd), values, {}, found.unread, fed_by)
-    return _through_script(unit.script, content, files, followed, (from_systemd, found.unread, fed_by))
+        return Origins(_by_name(from_systemd), values, {}, found.unread, fed_by, given=given)
+    through = _through_script(unit.script, content, files, followed, (from_systemd, found.unread, fed_by))
+    return through._replace(given=given)
 
 
 def _through_script(
