@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
+from runbook.errors import InterruptedByOperator
 from runbook.stages import amiss, inflight
 from runbook.text import columns, counted, folded, one_line, span
 from runbook.unsaid import TEXTS
@@ -82,11 +83,13 @@ def _last(shown: Mapping[str, Any]) -> list[str]:
     when = ago(last["ended"], shown["now"])
     who = f" by {last['who']}" if last["who"] else ""
     why = f": {last['reason']}" if last["reason"] else ""
-    return [
-        one_line(
-            f"last rollout {last['id']}: {last['action']} {last['outcome'].upper()} {when} ago{who}{why}"
-        )
-    ]
+    return [one_line(f"last rollout {last['id']}: {_ended(last)} {when} ago{who}{why}")]
+
+
+def _ended(last: Mapping[str, Any]) -> str:
+    """`deploy PASS`; one that somebody stopped, or answered no to, is no error."""
+    stopped = last["exit_code"] == InterruptedByOperator.exit_code
+    return f"{last['action']} {'STOPPED' if stopped else last['outcome'].upper()}"
 
 
 def _expiring(shown: Mapping[str, Any]) -> list[str]:
@@ -132,7 +135,7 @@ def _summed(shown: Mapping[str, Any]) -> list[str]:
         _so_many(drift, "drift") or ("" if shown["unapplied"] else "no drift"),
         f"{counted(len(shown['unapplied']), 'unit')} to restart" if shown["unapplied"] else "",
         f"release {here['id']} ({here['verdict']}, {here['age']} old)" if here else "no release",
-        f"last {last['action']} {last['outcome'].upper()} {ago(last['ended'], shown['now'])} ago" if last else "no rollout",
+        f"last {_ended(last)} {ago(last['ended'], shown['now'])} ago" if last else "no rollout",
         _so_many(len(shown["expiring"]), "expire"),
     ]  # fmt: skip
     return [part for part in parts if part]

@@ -67,6 +67,10 @@ def test_a_host_that_is_well_fits_on_five_lines() -> None:
         ({"edited": ["/root/serve.sh"]}, "!! /root/serve.sh was edited by another hand since the release"),
         ({"current": None}, "no release yet"),
         ({"last": None}, "no rollout yet"),
+        (
+            {"last": LAST | {"outcome": "error", "exit_code": 130}},
+            "last rollout x: deploy STOPPED 2 h ago by ann@laptop: the race",
+        ),
         ({"expiring": [EXPIRING]}, "!! A expires in 3 d (2026-12-01), owned by kernels"),
         (
             {"expiring": [{**EXPIRING, "since": "2026-08-14"}]},
