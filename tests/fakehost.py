@@ -304,7 +304,7 @@ class FakeHost:
         running.pid, running.active, running.started = self._next_pid, "active", self.clock.now
         running.environ = self._environ(running)
         self.behave(running)
-        return {"before": before, "at": START + self.clock.now}
+        return {"before": before, "at": START + self.clock.now, "after_boot_s": 1000.0 + self.clock.now}
 
     def _record_start(self, **_: Any) -> dict[str, Any]:
         return {}

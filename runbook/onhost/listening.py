@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from runbook.onhost import cgroups, processes
+from runbook.onhost import cgroups
 from runbook.onhost.calls import reading
 from runbook.onhost.masking import mask_text
 
@@ -72,14 +72,14 @@ def _sockets(proc: str, pid: int) -> set[str]:
 
 
 def describe(proc: str, pid: int) -> dict[str, Any]:
-    """A process as messages name it: its command line, secrets masked, its unit, its parent, and when it started."""
+    """A process as messages name it: command line with secrets masked, unit, parent, and how long after the boot it started."""
     one = cgroups.process(proc, pid)
     return {
         "pid": pid,
         "cmdline": _command(proc, pid),
         "unit": unit_of(cgroups.group_of(proc, pid) or ""),
         "parent": one.parent if one else 0,
-        "started_at": processes.started_at(proc, one) if one else 0.0,
+        "after_boot_s": one.start_ticks / os.sysconf("SC_CLK_TCK") if one else 0.0,
     }
 
 

@@ -55,11 +55,6 @@ class Look(NamedTuple):
         return self.booted_at + one.start_ticks / os.sysconf("SC_CLK_TCK") if one else 0.0
 
 
-def started_at(proc: str, one: cgroups.Process) -> float:
-    """When a process started, in seconds since the epoch by the clock of now."""
-    return booted_at(proc) + one.start_ticks / os.sysconf("SC_CLK_TCK")
-
-
 def booted_at(proc: str) -> float:
     """Now minus the uptime: unlike `btime` it follows a clock that was set after boot."""
     try:

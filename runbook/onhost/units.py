@@ -114,9 +114,15 @@ def unit_restart(session: Session, unit: str) -> dict[str, Any]:
     limited = _limited(properties)
     if limited:
         _verb(session.scope, "reset-failed", unit)
-    asked_at = time.time()
+    asked = {"at": time.time(), "after_boot_s": after_boot_s()}
     _verb(session.scope, "restart", unit, "--no-block")
-    return {"before": int(properties.get("MainPID") or 0), "reset": limited, "at": asked_at}
+    return {"before": int(properties.get("MainPID") or 0), "reset": limited, **asked}
+
+
+def after_boot_s() -> float:
+    """Seconds since the boot, as the kernel tells of a process's start; unlike the time of day nobody sets them. 0 where there
+    is no such clock (macOS)."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else 0.0
 
 
 def _limited(properties: Mapping[str, str]) -> bool:

@@ -27,10 +27,10 @@ _NAMED = 8  # holders in one message
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One start of a unit: when it was asked for, by the host's clock (0: not known), and what its journal says."""
+    """One start of a unit: when it was asked for, in seconds since the host's boot (0: not known), and what its journal says."""
 
     unit: Unit
-    at: float = 0.0
+    after_boot_s: float = 0.0
     journal: str = ""
 
     @property
@@ -40,7 +40,7 @@ class Start:
 
     def is_own(self, holder: Mapping[str, Any]) -> bool:
         """Does a process belong to this very start? What an earlier one left in the unit's control group does not."""
-        return holder["unit"] == self.unit.name and not 0 < holder["started_at"] < self.at - 1.0
+        return holder["unit"] == self.unit.name and not 0 < holder["after_boot_s"] < self.after_boot_s - 1.0
 
 
 def of_failed(work: Work, start: Start) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runbook.errors import GateError
 from runbook.probes import unit
@@ -38,38 +38,38 @@ def _restart_one(work: Work, item: Restart, wanted: Environment) -> None:
             work.run.note(f"{item.unit} had failed, or did again and again: its start limit was reset once")
         found = waiting.wait_up(work, unit_, step, replaced_pid=int(answer["before"] or 0))
         if found.outcome is Outcome.PASS:
-            fell, now = _held(work, unit_, answer.get("at"))
+            fell, now = _held(work, holders.Start(unit_, answer.get("after_boot_s") or 0.0))
             found = fell or found
         step.outcome, step.detail = found.outcome, found.message
     if found.outcome is not Outcome.PASS:
-        raise _failed(work, unit_, found, answer.get("at"))
+        raise _failed(work, unit_, found, answer)
     known = {name: value for name, value in wanted.items() if value is not None}
     pid = int(now.get("MainPID") or 0)
     work.wire.call("record_start", state=work.host.state, unit=item.unit, pid=pid, environ=known)
 
 
-def _failed(work: Work, unit_: Unit, found: Finding, at: float | None) -> GateError:
+def _failed(work: Work, unit_: Unit, found: Finding, asked: Mapping[str, Any]) -> GateError:
     """Why a unit did not come up: its state, its last words, who is in its way, and what it logged since it was told to start."""
-    excerpt = waiting.journal(work, unit_.name, since=at)
+    excerpt = waiting.journal(work, unit_.name, since=asked.get("at"))
     told = (
         found.message,
         *lastwords.sentence(excerpt),
-        *holders.of_failed(work, holders.Start(unit_, at or 0.0, excerpt)),
+        *holders.of_failed(work, holders.Start(unit_, asked.get("after_boot_s") or 0.0, excerpt)),
     )
     return GateError(f"{unit_.name}: {'; '.join(told)}", excerpt=excerpt)
 
 
-def _held(work: Work, unit_: Unit, at: float | None) -> tuple[Finding | None, Mapping[str, str]]:
+def _held(work: Work, start: holders.Start) -> tuple[Finding | None, Mapping[str, str]]:
     """A unit counts as up once its MainPID has stayed for `hold_s` and its port is its own: a finding where that is not so,
     and the unit after it."""
-    name = unit_.name
+    name = start.unit.name
     before = now = waiting.shown(work, name)
     if work.host.wait.hold_s:
         work.pause(work.host.wait.hold_s)
         now = waiting.shown(work, name)
     if crash := unit.crashed(before, now):
         told = f"{name} came up and crashed within {work.host.wait.hold_s:g} s: {crash}"
-    elif holders.is_taken_for(work, holders.Start(unit_, at or 0.0)):
+    elif holders.is_taken_for(work, start):
         told = f"{name} runs, but what answers in its place is left from an earlier start"
     else:
         return None, now

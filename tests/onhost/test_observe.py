@@ -12,7 +12,7 @@ import pytest
 
 from runbook.errors import MissingOnHostError, PreflightError
 from runbook.observation import parse
-from runbook.onhost import releases
+from runbook.onhost import releases, units
 from runbook.ssh import InProcessWire
 from tests.onhost import saving
 
@@ -150,4 +150,5 @@ def test_who_listens_on_a_port_is_named() -> None:
         found = wire.call("listening", ports=[port, silent])
     assert [one["pid"] for one in found[str(port)]] == [os.getpid()]
     assert "pytest" in found[str(port)][0]["cmdline"] or "python" in found[str(port)][0]["cmdline"]
+    assert 0 < found[str(port)][0]["after_boot_s"] < units.after_boot_s()
     assert found[str(silent)] == []

@@ -87,6 +87,7 @@ def test_a_restart_does_not_wait_and_tells_the_old_main_pid(
     answer = writing.call("unit_restart", unit="a.service")
     assert (answer["before"], answer["reset"]) == (4711, False)
     assert asked_at <= answer["at"] <= time.time()
+    assert 0 < answer["after_boot_s"] <= units.after_boot_s()
     assert systemd.asked[-1] == "C systemctl restart --no-block -- a.service"
 
 

@@ -14,10 +14,10 @@ GPU = {"index": 0, "name": "H200", "driver": "570", "memory_used_mib": 139_000, 
 
 
 def holder(
-    pid: int, unit: str | None, *, parent: int = 1, started_at: float = 100.0, **more: Any
+    pid: int, unit: str | None, *, parent: int = 1, after_boot_s: float = 100.0, **more: Any
 ) -> dict[str, Any]:
     return {
-        "pid": pid, "unit": unit, "parent": parent, "started_at": started_at,
+        "pid": pid, "unit": unit, "parent": parent, "after_boot_s": after_boot_s,
         "cmdline": "sglang::scheduler_TP0", "memory_used_mib": 70_000, **more,
     }  # fmt: skip
 
@@ -37,19 +37,19 @@ def test_an_orphan_on_the_port_is_named_with_its_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("started_at", "held"),
+    ("after_boot_s", "held"),
     [(250.0, False), (100.0, True), (0.0, False)],
     ids=["this start's own", "an earlier start's", "unknown"],
 )
 def test_only_what_an_earlier_start_left_in_the_units_own_group_is_in_the_way(
-    started_at: float, held: bool
+    after_boot_s: float, held: bool
 ) -> None:
-    fake = FakeHost(listeners={30002: [holder(7, DECODE.name, started_at=started_at)]})
+    fake = FakeHost(listeners={30002: [holder(7, DECODE.name, after_boot_s=after_boot_s)]})
     assert bool(told(fake)) == held
 
 
 @pytest.mark.parametrize(
-    ("unit", "started_at", "taken"),
+    ("unit", "after_boot_s", "taken"),
     [
         (DECODE.name, 100.0, True),
         (DECODE.name, 250.0, False),
@@ -59,9 +59,9 @@ def test_only_what_an_earlier_start_left_in_the_units_own_group_is_in_the_way(
     ids=["an earlier start's", "this start's own", "another unit's, which may forward", "nobody's"],
 )
 def test_a_unit_is_taken_for_what_an_earlier_start_of_it_left_on_its_port(
-    unit: str | None, started_at: float, taken: bool
+    unit: str | None, after_boot_s: float, taken: bool
 ) -> None:
-    fake = FakeHost(listeners={30002: [holder(7, unit, started_at=started_at)]})
+    fake = FakeHost(listeners={30002: [holder(7, unit, after_boot_s=after_boot_s)]})
     assert holders.is_taken_for(work_on(fake), holders.Start(DECODE, 200.0)) == taken
 
 
@@ -82,7 +82,7 @@ def full(*processes: dict[str, Any]) -> FakeHost:
 
 
 def test_a_full_gpu_names_everybody_else_on_it_when_the_journal_speaks_of_memory() -> None:
-    fake = full(holder(7, "other.service", parent=3), holder(8, DECODE.name, started_at=300.0))
+    fake = full(holder(7, "other.service", parent=3), holder(8, DECODE.name, after_boot_s=300.0))
     assert told(fake, journal="torch.OutOfMemoryError: CUDA out of memory. Tried …") == [
         "GPU memory in use: 0: 139000 of 143771 MiB",
         "70000 MiB of GPU memory are held by pid 7 of other.service: sglang::scheduler_TP0",

@@ -16,7 +16,7 @@ from tests.fakehost import FakeHost, sessions_result
 from tests.test_rollout import deploy, rollback
 
 MODELS = {"data": [{"id": "deepseek-v4"}, {"id": "other"}]}
-ORPHAN = {"pid": 77, "unit": None, "parent": 1, "started_at": 5.0, "cmdline": "sglang::scheduler_TP0"}
+ORPHAN = {"pid": 77, "unit": None, "parent": 1, "after_boot_s": 5.0, "cmdline": "sglang::scheduler_TP0"}
 SESSIONS = Sessions("final80", 80, 3, 350, 2000, 260.0)
 
 
