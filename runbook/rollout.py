@@ -298,7 +298,8 @@ def _return_to(work: Work, story: Story, plan: Plan, target: Release) -> None:
     with _or_a_person(target):
         files.write_back(work, plan, target)
         restarting.restart(work, plan)
-        story.rolled_back_to = story.extra.pop("going_back_to")
+    story.rolled_back_to = story.extra.pop("going_back_to")
+    with _or_not_known(target):
         asked = len(work.run.findings)
         up = waiting.all_up(work) and waiting.serving_ready(work)
         _as_planned(work, story, target.flags)
@@ -321,3 +322,18 @@ def _or_a_person(target: Release) -> Iterator[None]:
         ) from stop
     except RunbookError as error:
         raise RollbackFailedError(f"rollback to {target.id} did not finish: {error}") from error
+
+
+@contextlib.contextmanager
+def _or_not_known(target: Release) -> Iterator[None]:
+    """Whatever keeps us from asking what a rollback brought back, that is back; raises RollbackFailedError."""
+    try:
+        yield
+    except InterruptedByOperator as stop:
+        raise InterruptedByOperator(
+            f"{stop} with release {target.id} back and its units restarted: nobody waited until they answer; `status` says"
+        ) from stop
+    except RunbookError as error:
+        raise RollbackFailedError(
+            f"release {target.id} is back and its units restarted, but whether they serve is not known: {error}"
+        ) from error

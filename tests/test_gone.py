@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook import looking, planning, rollout, screens
+from runbook.errors import LinkLostError
 from runbook.inventory import overridden
 from runbook.options import Options
 from tests.building import DECODE, FLAGS, file_state, host, observation, release, script, unit_state
+from tests.fakehost import FakeHost
 from tests.test_rollout import StopAt, a_host, corrupt, deploy, rollback, work_on
 
 if TYPE_CHECKING:
     from runbook.model import Host
     from runbook.plan import Plan
-    from tests.fakehost import FakeHost
 
 FOO = "SGLANG_FOO"
 UNDECLARED = ("SGLANG_FOO", "A_NAME_OF_NO_ENGINE")
@@ -86,6 +87,32 @@ def test_a_stopped_rollback_by_itself_claims_nothing_and_shows_no_flags_of_befor
     assert "flags" not in document
     assert "units that were not restarted yet run what they ran before" in document["error"]
     assert fake.inflight is not None
+
+
+def test_a_rollback_that_is_stopped_once_its_units_have_restarted_speaks_of_none_that_has_not() -> None:
+    fake = proven_with_foo()
+    operator = StopAt("StepEnded restart decode")
+    story = rollback(fake, listeners=[operator], checkpoint=operator.checkpoint)
+    document = story.document()
+    assert (document["exit_code"], document["rolled_back_to"]) == (130, story.rolled_back_to)
+    assert story.rolled_back_to is not None
+    assert "back and its units restarted: nobody waited until they answer" in document["error"]
+    assert FOO not in fake.units["decode.service"].environ
+
+
+def test_a_rollback_whose_end_nobody_can_see_does_not_say_that_it_did_not_finish() -> None:
+    class Losing(FakeHost):
+        def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
+            if name == "observe" and all(FOO not in unit.environ for unit in self.units.values()):
+                raise LinkLostError("the link is lost")
+            return super().call(name, deadline_s=deadline_s, **args)
+
+    fake = proven_with_foo()
+    fake.__class__ = Losing
+    story = rollback(fake)
+    assert story.exit_code == 4
+    assert story.rolled_back_to is not None
+    assert str(story.error).endswith("units restarted, but whether they serve is not known: the link is lost")
 
 
 def test_verify_calls_what_is_left_running_drift() -> None:
