@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +14,7 @@ _MOST_OF_A_CALL = 100
 _MOST_WORDS = 2000  # the helper sends less than that
 _LONGEST_COMMAND = 4000
 _LONGEST_ERROR = 200
+_LONGEST_S = 1e7  # a third of a year
 
 
 class Program(NamedTuple):
@@ -48,8 +48,8 @@ def _program(row: Mapping[str, Any]) -> Program:
 
 
 def seconds(found: Any) -> float:
-    """A length of time the host tells of; what is none counts as no time."""
-    return found if isinstance(found, float) and 0 <= found < math.inf else 0.0
+    """A length of time the host tells of; what is none, or longer than any call lasts, counts as no time: times are added up."""
+    return found if isinstance(found, float) and 0 <= found < _LONGEST_S else 0.0
 
 
 @dataclass

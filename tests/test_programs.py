@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ def test_an_exit_that_is_no_number_is_none(exit_code: Any) -> None:
     assert programs.of_answer(answer(exit=exit_code))[0].exit is None
 
 
-@pytest.mark.parametrize("took", ["1", None, -1.0, math.nan, math.inf, [1]])
+@pytest.mark.parametrize("took", ["1", None, -1.0, math.nan, math.inf, sys.float_info.max, [1]])
 def test_a_time_that_is_none_counts_as_no_time(took: Any) -> None:
     assert programs.of_answer(answer(took_s=took))[0].took_s == 0.0
 
