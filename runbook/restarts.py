@@ -139,13 +139,18 @@ def _changed_s(seen: Observation, path: str) -> float:
 
 
 def differences(wanted: Mapping[str, str | None], state: UnitState) -> list[str]:
-    """Each variable whose running value is not the wanted one, as `NAME is X, wanted Y`; secrets, which come masked, left out."""
+    """Each variable whose running value is not the wanted one, as `NAME is X, wanted Y`."""
     running = state.processes.environ
     return [
-        f"{name} is {shown(running.get(name))}, wanted {shown(value)}"
+        f"{name} is {'set' if is_secret(name) else shown(running.get(name))}, wanted {shown(value)}"
         for name, value in sorted(wanted.items())
-        if running.get(name) != value and not is_secret(name)
+        if _differs(name, running.get(name), value)
     ]
+
+
+def _differs(name: str, running: str | None, wanted: str | None) -> bool:
+    """Of a secret, which comes masked, only that it is there can be told."""
+    return running is not None and wanted is None if is_secret(name) else running != wanted
 
 
 def shown(value: str | None) -> str:

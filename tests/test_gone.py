@@ -35,6 +35,21 @@ def proven_with_foo(name: str = FOO) -> FakeHost:
     return fake
 
 
+def test_a_secret_that_nobody_wants_any_more_is_not_left_running_and_not_shown() -> None:
+    fake = a_host()
+    deploy(fake)
+    fake.files[DECODE] = fake.files[DECODE].replace(b"exec", b"export HF_TOKEN=hf_abcdefghijkl\nexec")
+    fake.lock = None
+    rollout.restart(work_on(fake), Options(units=("decode",)))
+    story = rollback(fake, Options(force=True, to=fake.current))
+    assert story.plan is not None
+    assert [(restart.role, restart.why) for restart in story.plan.restarts] == [
+        ("decode", "running environment differs: HF_TOKEN is set, wanted absent")
+    ]
+    assert "HF_TOKEN" not in fake.units["decode.service"].environ
+    assert "hf_abc" not in str(story.document())
+
+
 @pytest.mark.parametrize("name", UNDECLARED)
 def test_a_rollback_restarts_what_runs_with_a_flag_that_the_host_file_does_not_name(name: str) -> None:
     fake = proven_with_foo(name)
