@@ -10,10 +10,9 @@ import os
 import time
 from typing import NamedTuple
 
-from runbook.onhost import cgroups, command, commandline, environ
+from runbook.onhost import cgroups, command, commandline, environ, units
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, writing
-from runbook.onhost.units import named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class Look(NamedTuple):
 
     @classmethod
     def take(cls, proc: str) -> Look:
-        return cls(proc, cgroups.table(proc), booted_at(proc))
+        return cls(proc, cgroups.table(proc), booted_at())
 
     def started_at(self, pid: int) -> float:
         """When a process started, in seconds since the epoch by the clock of now; 0 where unknown."""
@@ -55,13 +54,11 @@ class Look(NamedTuple):
         return self.booted_at + one.start_ticks / os.sysconf("SC_CLK_TCK") if one else 0.0
 
 
-def booted_at(proc: str) -> float:
-    """Now minus the uptime: unlike `btime` it follows a clock that was set after boot."""
-    try:
-        with open(f"{proc}/uptime", encoding="ascii") as file:
-            return time.time() - float(file.read().split()[0])
-    except (OSError, ValueError, IndexError):
-        return 0.0
+def booted_at() -> float:
+    """When the machine booted, by the clock of now: unlike `btime` it follows a clock that was set after boot, and unlike
+    `uptime` no container has one of its own (lxcfs). 0 where unknown."""
+    since_s = units.after_boot_s()
+    return time.time() - since_s if since_s else 0.0
 
 
 def evidence(
@@ -155,6 +152,9 @@ def record_start(
     found = identity(session.proc, pid)
     if found is None:
         raise Refusal("missing", f"{unit}: no process {pid}", {"unit": unit, "pid": pid})
-    notes = {**starts(directory.ensure(state)), named(unit): {"identity": found, "environ": dict(environ)}}
+    notes = {
+        **starts(directory.ensure(state)),
+        units.named(unit): {"identity": found, "environ": dict(environ)},
+    }
     directory.write_json(os.path.join(state, "starts.json"), notes)
     return {}

@@ -47,7 +47,6 @@ class Proc:
 def proc(tmp_path: Path) -> Proc:
     root = tmp_path / "proc"
     (root / "self").mkdir(parents=True)
-    (root / "uptime").write_text("1000.00 1.0\n")
     (root / "sys" / "kernel" / "random").mkdir(parents=True)
     (root / "sys" / "kernel" / "random" / "boot_id").write_text("boot-1\n")
     return Proc(root).add(1, parent=0, exe="systemd", group="/init.scope", start=1)
@@ -148,7 +147,9 @@ def test_where_there_is_no_process_file_system_nothing_is_claimed(tmp_path: Path
 
 
 def test_a_start_is_told_by_the_clock_of_now(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
+    (proc.root / "uptime").write_text("7.00 1.0\n")  # of a container, where lxcfs makes one up
     monkeypatch.setattr(time, "time", lambda: 5000.0)
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: 1000.0)
     monkeypatch.setattr(os, "sysconf", lambda name: 100)
     assert seen(proc.add(10, start=20000)).started_at == pytest.approx(4200.0)
 
