@@ -45,6 +45,8 @@ def test_a_name_that_comes_close_or_is_cut_short_tells_what_was_meant(
     [
         *("--tp", "-tp", "--tp-size", "--model", "--ep", "--enable-lora"),
         *("--gpu_memory_utilization", "--no-enable-prefix-caching", "--compilation-config.mode"),
+        *("--cuda-graph-max-bs", "--cuda-graph-bs", "--max-micro-batch-size", "--nsa-prefill-backend"),
+        *("--eviction-interval", "--num-redundant-experts"),
         *("--ctx-size", "--n-gpu-layers", "--an-option-of-next-year"),
     ],
 )
