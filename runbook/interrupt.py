@@ -57,7 +57,8 @@ def passed_on(to: Callable[[int], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def held_back() -> Iterator[None]:
-    """Let requests wait, also in a program started here, which has not begun to listen: it lets them in by `once`."""
+    """Let requests wait, in a process of one thread, also in a program started here, which has not begun to listen: it lets
+    them in by `once`."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _NUMBERS)
     try:
         yield

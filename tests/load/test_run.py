@@ -349,7 +349,7 @@ def test_nobody_there_is_one_line() -> None:
             server.die()
             await validated(server, OPTIONS)
 
-    with pytest.raises(PreflightFailed, match="no answer") as caught:
+    with pytest.raises(PreflightFailed, match="cannot be reached: Connection refused") as caught:
         asyncio.run(body())
     assert caught.value.exit_code == 3
 
