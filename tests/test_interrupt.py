@@ -67,6 +67,7 @@ def test_what_is_held_back_comes_afterwards() -> None:
     seen: list[int] = []
     with interrupt.passed_on(seen.append):
         with interrupt.held_back():
-            signal.raise_signal(signal.SIGINT)  # for this thread: another one may take what is sent to the process
+            # For this thread: another one may take what is sent to the process.
+            signal.raise_signal(signal.SIGINT)
             assert seen == []
         assert seen == [signal.SIGINT]
