@@ -87,9 +87,17 @@ def stamps(paths: Iterable[Path]) -> Iterator[bytes]:
 
 def prune(path: Path, most: int) -> None:
     """Of the files beside `path` with its suffix, remove all but the `most` youngest."""
-    kept = sorted(path.parent.glob(f"*{path.suffix}"), key=lambda found: found.stat().st_mtime)
-    for old in kept[:-most]:
+    beside = ((_age(found), found) for found in path.parent.glob(f"*{path.suffix}"))
+    for _, old in sorted(beside)[:-most]:
         old.unlink(missing_ok=True)
+
+
+def _age(path: Path) -> float:
+    """When a file was written last; long ago for one that is gone: another runbook removes old ones, too."""
+    try:
+        return path.lstat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _ours(status: os.stat_result) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,11 @@ def test_what_a_full_disk_took_of_a_file_does_not_stay(tmp_path: Path) -> None:
     path.mkdir(parents=True)  # nothing can be put in its place
     usercache.keep(path, b"kept", most=2)
     assert [entry.name for entry in path.parent.iterdir()] == ["a.pickle"]
+
+
+def test_what_is_gone_before_its_turn_keeps_nobody_from_removing_the_rest(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"{number}.sealed").write_bytes(b"")
+    with ThreadPoolExecutor(8) as runs:
+        list(runs.map(lambda most: usercache.prune(tmp_path / "0.sealed", most), range(290, 0, -10)))
+    assert len(list(tmp_path.iterdir())) == 10

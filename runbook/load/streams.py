@@ -19,7 +19,7 @@ import stat
 import tempfile
 import zlib
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from runbook.load.exchange import Answer
 
@@ -123,9 +123,12 @@ class StreamFile:
             self._file.write(line)
 
 
-def _taken(path: Path) -> IO[bytes]:
-    """A hold on the file until it is closed: two runs in one file are the evidence of neither. Raises OSError."""
-    file = path.open("ab")
+def _taken(path: Path, mode: Literal["ab", "rb"] = "ab") -> IO[bytes]:
+    """A hold on the file until it is closed: two runs in one file are the evidence of neither. Raises OSError.
+
+    With `mode` "rb" a file that is gone stays so.
+    """
+    file: IO[bytes] = path.open(mode)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -143,18 +146,25 @@ def _own_name() -> Path:
 
 
 def prune(directory: Path, pattern: str, most: int = KEPT_FILES) -> None:
-    """Remove all but the `most` youngest of our evidence files; none that a run holds, and nobody else's."""
-    ours = [path for path in directory.glob(pattern) if _is_ours(path)]
-    for path in sorted(ours, key=lambda path: path.lstat().st_mtime)[:-most]:
-        with contextlib.suppress(OSError), _taken(path):
+    """Remove all but the `most` youngest of our evidence files; none that a run holds, and nobody else's.
+
+    Another run may do the same at the same time: what is gone meanwhile is none of ours any more.
+    """
+    by_age = sorted(
+        (age, path) for path in directory.glob(pattern) if (age := _age_of_ours(path)) is not None
+    )
+    for _, path in by_age[:-most]:
+        with contextlib.suppress(OSError), _taken(path, "rb"):
             path.unlink()
 
 
-def _is_ours(path: Path) -> bool:
+def _age_of_ours(path: Path) -> float | None:
+    """When a file of ours was written last; None for what is gone, somebody else's or no file."""
     with contextlib.suppress(OSError):
         found = path.lstat()
-        return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-    return False
+        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+            return found.st_mtime
+    return None
 
 
 def _document(session: int, wave: int, turn: int, answer: Answer) -> dict[str, Any]:

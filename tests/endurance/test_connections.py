@@ -77,8 +77,12 @@ def rollout(target: SshTarget, state: Path) -> None:
 
 
 def blocks_after_each(target: SshTarget, state: Path, rollouts: int) -> Iterator[int]:
+    before = footprint.of()
     for _ in range(rollouts):
         rollout(target, state)
+        assert (
+            footprint.left_over(before) == ""
+        )  # the threads of a connection take a moment to end, and hold it until then
         yield footprint.blocks()
 
 

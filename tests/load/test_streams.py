@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,6 +53,15 @@ def test_no_more_is_written_than_is_read_back(tmp_path: Path, spool: Spool) -> N
             file.keep(session, 0, spool)
     assert file.lost == f"{path}: it is as large as one may be"
     assert [one.session for one in read_streams(path, most_bytes=50_000)[1]] == [0, 1]
+
+
+def test_runs_that_begin_together_remove_old_evidence_together(tmp_path: Path) -> None:
+    """Each client process of a run does: what another has removed meanwhile must not cost it its own evidence."""
+    for number in range(400):
+        (tmp_path / f"runbook-{number}.gz").write_bytes(b"")
+    with ThreadPoolExecutor(8) as runs:
+        list(runs.map(lambda most: prune(tmp_path, "runbook-*.gz", most=most), range(390, 0, -10)))
+    assert 10 <= len(list(tmp_path.iterdir())) < 400
 
 
 def test_of_files_without_a_name_the_youngest_stay_and_those_in_use(tmp_path: Path) -> None:
