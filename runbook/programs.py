@@ -30,10 +30,14 @@ class Program(NamedTuple):
 
 
 def of_answer(answer: Mapping[str, Any]) -> tuple[Program, ...]:
-    """The programs an answer of the host names; what is none of them is passed over."""
+    """The programs an answer of the host names, the first 100 of them and one entry that counts the others; what is no
+    program is passed over."""
     found = answer.get("ran")
-    rows = found[:_MOST_OF_A_CALL] if isinstance(found, list) else []
-    return tuple(_program(row) for row in rows if isinstance(row, dict) and isinstance(row.get("argv"), list))
+    rows = found if isinstance(found, list) else []
+    told = [row for row in rows if isinstance(row, dict) and isinstance(row.get("argv"), list)]
+    more = len(told) - _MOST_OF_A_CALL
+    others = (Program(f"({more} more programs)", None, 0.0, "left out"),) if more > 0 else ()
+    return (*map(_program, told[:_MOST_OF_A_CALL]), *others)
 
 
 def _program(row: Mapping[str, Any]) -> Program:

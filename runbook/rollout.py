@@ -285,7 +285,7 @@ def _undone(work: Work, story: Story, plan: Plan, parent: Release, *, serving: b
 
 
 def _go_back(work: Work, story: Story, parent: Release) -> None:
-    with _or_a_person(parent):
+    with _on_the_way(parent):
         plan = files.plan_back(work, work.observe(), parent)
         work.run.show("rollback", plan)
     _return_to(work, story, plan, parent)
@@ -295,11 +295,11 @@ def _return_to(work: Work, story: Story, plan: Plan, target: Release) -> None:
     """Write a release's bytes, restart, and check it without load; a failure here needs a person."""
     story.extra["going_back_to"] = target.id
     story.extra.pop("flags", None)  # as they were before
-    with _or_a_person(target):
+    with _on_the_way(target):
         files.write_back(work, plan, target)
         restarting.restart(work, plan)
     story.rolled_back_to = story.extra.pop("going_back_to")
-    with _or_not_known(target):
+    with _once_back(target):
         asked = len(work.run.findings)
         up = waiting.all_up(work) and waiting.serving_ready(work)
         _as_planned(work, story, target.flags)
@@ -310,30 +310,27 @@ def _return_to(work: Work, story: Story, plan: Plan, target: Release) -> None:
         )
 
 
-@contextlib.contextmanager
-def _or_a_person(target: Release) -> Iterator[None]:
-    """Whatever keeps a rollback from its end, a person is needed; raises RollbackFailedError."""
-    try:
-        yield
-    except InterruptedByOperator as stop:
-        raise InterruptedByOperator(
-            f"{stop} on the way back to {target.id}: units that were not restarted yet run what they ran before; "
-            "`status` says what, the next deploy or rollback settles it"
-        ) from stop
-    except RunbookError as error:
-        raise RollbackFailedError(f"rollback to {target.id} did not finish: {error}") from error
+def _on_the_way(target: Release) -> contextlib.AbstractContextManager[None]:
+    return _or_a_person(
+        stopped=f"on the way back to {target.id}: units that were not restarted yet run what they ran before; "
+        "`status` says what, the next deploy or rollback settles it",
+        failed=f"rollback to {target.id} did not finish",
+    )
+
+
+def _once_back(target: Release) -> contextlib.AbstractContextManager[None]:
+    return _or_a_person(
+        stopped=f"with release {target.id} back and its units restarted: nobody waited until they answer; `status` says",
+        failed=f"release {target.id} is back and its units restarted, but whether they serve is not known",
+    )
 
 
 @contextlib.contextmanager
-def _or_not_known(target: Release) -> Iterator[None]:
-    """Whatever keeps us from asking what a rollback brought back, that is back; raises RollbackFailedError."""
+def _or_a_person(*, stopped: str, failed: str) -> Iterator[None]:
+    """Whatever keeps a rollback from its end, how far it came is said and a person is needed; raises RollbackFailedError."""
     try:
         yield
     except InterruptedByOperator as stop:
-        raise InterruptedByOperator(
-            f"{stop} with release {target.id} back and its units restarted: nobody waited until they answer; `status` says"
-        ) from stop
+        raise InterruptedByOperator(f"{stop} {stopped}") from stop
     except RunbookError as error:
-        raise RollbackFailedError(
-            f"release {target.id} is back and its units restarted, but whether they serve is not known: {error}"
-        ) from error
+        raise RollbackFailedError(f"{failed}: {error}") from error

@@ -26,6 +26,16 @@ def with_foo(declared: Host, name: str = FOO) -> Host:
     return overridden(declared, {name: "1"})
 
 
+def edited_by_hand(export: str) -> FakeHost:
+    """A host after a deploy, whose decode somebody gave one variable more and restarted."""
+    fake = a_host()
+    deploy(fake)
+    fake.files[DECODE] = fake.files[DECODE].replace(b"exec", f"export {export}\nexec".encode())
+    fake.lock = None
+    rollout.restart(work_on(fake), Options(units=("decode",)))
+    return fake
+
+
 def proven_with_foo(name: str = FOO) -> FakeHost:
     """What the file says is proven, and then the same with one flag more, which was on the command line alone."""
     fake = a_host()
@@ -36,11 +46,7 @@ def proven_with_foo(name: str = FOO) -> FakeHost:
 
 
 def test_a_secret_that_nobody_wants_any_more_is_not_left_running_and_not_shown() -> None:
-    fake = a_host()
-    deploy(fake)
-    fake.files[DECODE] = fake.files[DECODE].replace(b"exec", b"export HF_TOKEN=hf_abcdefghijkl\nexec")
-    fake.lock = None
-    rollout.restart(work_on(fake), Options(units=("decode",)))
+    fake = edited_by_hand("HF_TOKEN=hf_abcdefghijkl")
     story = rollback(fake, Options(force=True, to=fake.current))
     assert story.plan is not None
     assert [(restart.role, restart.why) for restart in story.plan.restarts] == [
@@ -61,11 +67,7 @@ def test_a_rollback_restarts_what_runs_with_a_flag_that_the_host_file_does_not_n
 
 
 def test_an_edit_by_hand_that_a_rollback_takes_back_is_not_left_running() -> None:
-    fake = a_host()
-    deploy(fake)
-    fake.files[DECODE] = fake.files[DECODE].replace(b"exec", b"export MINE=1\nexec")
-    fake.lock = None
-    rollout.restart(work_on(fake), Options(units=("decode",)))
+    fake = edited_by_hand("MINE=1")
     assert fake.units["decode.service"].environ["MINE"] == "1"
     assert rollback(fake, Options(force=True, to=fake.current)).exit_code == 0
     assert "MINE" not in fake.units["decode.service"].environ
@@ -220,11 +222,7 @@ def test_what_a_start_has_from_elsewhere_is_not_called_left_over_from_a_release(
 
 
 def test_a_rollback_restarts_what_runs_with_a_home_that_its_script_sets_no_more() -> None:
-    fake = a_host()
-    deploy(fake)
-    fake.files[DECODE] = fake.files[DECODE].replace(b"exec", b"export HOME=/data\nexec")
-    fake.lock = None
-    rollout.restart(work_on(fake), Options(units=("decode",)))
+    fake = edited_by_hand("HOME=/data")
     story = rollback(fake, Options(force=True, to=fake.current))
     assert story.plan is not None
     assert [restart.role for restart in story.plan.restarts] == ["decode"]

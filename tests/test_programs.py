@@ -43,7 +43,7 @@ def test_a_time_that_is_none_counts_as_no_time(took: Any) -> None:
 def test_what_a_host_sends_is_bounded() -> None:
     row = {"argv": ["x" * 9_000_000] * 3, "exit": 0, "took_s": 0.1, "error": "e" * 9_000}
     found = programs.of_answer({"ran": [row] * 1000})
-    assert len(found) == 100
+    assert (len(found), found[-1].command) == (101, "(900 more programs)")
     assert (len(found[0].command), len(found[0].error or "")) == (4000, 200)
 
 
