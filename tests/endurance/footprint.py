@@ -11,6 +11,7 @@ import os
 import statistics
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,17 +25,15 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """One look at a process: what its descriptors are open on, its threads by name, its children by pid, zombies too."""
+    """One look at a process: its memory, and by name what it holds on to."""
 
     rss_bytes: int
-    descriptors: tuple[str, ...]
-    threads: tuple[str, ...]
-    children: tuple[int, ...]
+    held: Counter[str]
+    """What its descriptors are open on, its threads by id and name, its children by pid, zombies too.
 
-    @property
-    def counted(self) -> tuple[int, int, int]:
-        """Descriptors, threads and children: what must be as many after the work as before it."""
-        return len(self.descriptors), len(self.threads), len(self.children)
+    By identity, not by number: a thread of earlier work that was just ending at the first look would otherwise make
+    room for one that stays.
+    """
 
 
 def of(pid: int | None = None) -> Footprint:
@@ -43,29 +42,30 @@ def of(pid: int | None = None) -> Footprint:
     tasks = list((home / "task").iterdir())
     return Footprint(
         rss_bytes=int((home / "statm").read_text().split()[1]) * _PAGE_BYTES,
-        descriptors=_descriptors(home / "fd"),
-        threads=tuple(sorted(_text(task / "comm").strip() for task in tasks)),
-        children=tuple(sorted(int(child) for task in tasks for child in _text(task / "children").split())),
+        held=Counter([*_descriptors(home / "fd"), *_threads(tasks), *_children(tasks)]),
     )
 
 
 def left_over(before: Footprint, pid: int | None = None, within_s: float = 10.0) -> str:
-    """What a process has more of than before, in words; empty for nothing. What ends by itself may take a moment to."""
+    """What a process holds that it did not before, in words; empty for nothing. What ends by itself may take a moment to."""
     deadline = time.monotonic() + within_s
-    while (more := _more(before, of(pid))) and time.monotonic() < deadline:
+    while (more := of(pid).held - before.held) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return more
+    return ", ".join(more.elements())
 
 
-def _more(before: Footprint, after: Footprint) -> str:
-    grown = any(now > then for now, then in zip(after.counted, before.counted, strict=True))
-    return f"{before.counted} before, {after.counted} after: {after}" if grown else ""
+def _threads(tasks: Sequence[Path]) -> Iterator[str]:
+    return (f"thread {task.name} {name}" for task in tasks if (name := _text(task / "comm").strip()))
 
 
-def _descriptors(directory: Path) -> tuple[str, ...]:
+def _children(tasks: Sequence[Path]) -> Iterator[str]:
+    return (f"child {pid}" for task in tasks for pid in _text(task / "children").split())
+
+
+def _descriptors(directory: Path) -> Iterator[str]:
     """What the descriptors are open on; the one that lists them is none of them."""
     targets = (_target(entry) for entry in directory.iterdir())
-    return tuple(sorted(target for target in targets if target not in ("", f"{directory.resolve()}")))
+    return (target for target in targets if target not in ("", f"{directory.resolve()}"))
 
 
 def _target(entry: Path) -> str:
