@@ -78,8 +78,8 @@ def _bench(document: Mapping[str, Any]) -> Iterator[str]:
 def _release(document: Mapping[str, Any]) -> Iterator[str]:
     if document["release"]:
         yield one_line(f"release {document['release']}")
-    if document.get("withheld"):
-        yield one_line(f"neither validated nor benched: {document['withheld']}")
+    if document.get("unvalidated"):
+        yield one_line(document["unvalidated"])
     if document["audit"]:
         yield f"audit   {one_line(document['rollout'])} #{document['audit']['seq']}"
 

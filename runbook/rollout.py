@@ -47,8 +47,7 @@ def deploy(work: Work, options: Options) -> Story:
     story = telling.begin(work, "deploy")
     with telling.told(work, story, audited=not options.dry_run):
         seen, plan = planned(work, story)
-        withheld = loading.withheld(work.host, options)
-        load = withheld is None
+        load = loading.withheld(work.host, options) is None
         _expect(work, options, seen, plan, load=load)
         if options.dry_run:
             return story
@@ -66,7 +65,8 @@ def deploy(work: Work, options: Options) -> Story:
         with _undone(work, story, plan, parent, serving=fit.serving):
             restarting.restart(work, plan)
             watch = waiting.Watch.start(work) if plan.restarts else since
-            _prove(work, story, plan, watch, withheld=withheld, baseline=baseline)
+            _prove(work, story, plan, watch, load=load, baseline=baseline)
+            _tell_what_was_left_out(work, story, options)
         story.settled = True
     return story
 
@@ -90,13 +90,13 @@ def check(work: Work, options: Options) -> Story:
         work.run.find(*bookkeeping.book(work.host, seen, work.now().date()))
         if not (waiting.all_up(work) and waiting.serving_ready(work)):
             return story
-        withheld, here = loading.withheld(work.host, options), releases.current(seen)
-        if withheld is None:
+        if (unvalidated := loading.unvalidated(work.host, options)) is not None:
+            work.run.note(unvalidated)
+        if loading.withheld(work.host, options) is None:
+            here = releases.current(seen)
             baseline = here.bench if here else None
             loading.under_load(work, story.measured, waiting.Watch.start(work), baseline=baseline)
             _tell_who_proves(work, story, here)
-        else:
-            work.run.note(f"neither validated nor benched: {withheld}")
     return story
 
 
@@ -213,19 +213,21 @@ def _tell_who_proves(work: Work, story: Story, here: Release | None) -> None:
         )
 
 
-def _prove(
-    work: Work, story: Story, plan: Plan, watch: waiting.Watch, *, withheld: str | None, baseline: Any
-) -> None:
+def _prove(work: Work, story: Story, plan: Plan, watch: waiting.Watch, *, load: bool, baseline: Any) -> None:
     """Up, ready, running what was planned, right under load and fast enough; each answer is a finding."""
     if not waiting.all_up(work, watch) or not waiting.serving_ready(work):
         raise GateError("the service did not come up healthy and ready; nothing was validated")
     seen = _as_planned(work, story, plan.wanted)
     watch.check(work, waiting.Watch.of(work, seen))
-    if withheld is None:
+    if load:
         loading.under_load(work, story.measured, watch, baseline=baseline)
-    else:
-        work.run.note(f"neither validated nor benched: {withheld}")
-        story.extra |= {"validated": False, "withheld": withheld}
+
+
+def _tell_what_was_left_out(work: Work, story: Story, options: Options) -> None:
+    """Say why no validation speaks for the release, where none ran."""
+    if (unvalidated := loading.unvalidated(work.host, options)) is not None:
+        work.run.note(unvalidated)
+        story.extra["unvalidated"] = unvalidated
 
 
 def _as_planned(work: Work, story: Story, wanted: Mapping[str, Mapping[str, str | None]]) -> Observation:

@@ -26,7 +26,11 @@ def test_a_deploy_that_stands_says_bounds_speed_release_audit_and_the_way_back()
 
 
 def test_a_deploy_that_measured_nothing_says_so_beside_its_release() -> None:
-    lines = ending.lines(document(withheld="hosts/gpu1.yml declares no validation and no bench"))
+    lines = ending.lines(
+        document(
+            unvalidated="neither validated nor benched: hosts/gpu1.yml declares no validation and no bench"
+        )
+    )
     at = lines.index("  release r2")
     assert (
         lines[at + 1] == "  neither validated nor benched: hosts/gpu1.yml declares no validation and no bench"

@@ -245,10 +245,10 @@ def test_where_nothing_is_measured_the_deploy_passes_and_its_release_is_unproven
 ) -> None:
     fake = a_host(host=host(**fields))
     story = deploy(fake)
-    assert (story.exit_code, story.document()["withheld"]) == (0, why)
+    assert (story.exit_code, story.document()["unvalidated"]) == (0, f"neither validated nor benched: {why}")
     assert fake.releases[story.release or ""]["verdict"] == "unproven"
     verdict = next(step for step in story.steps if step.name == "verdict")
-    assert verdict.detail == f"release {story.release} is unproven: {why}"
+    assert verdict.detail == f"release {story.release} is unproven: neither validated nor benched: {why}"
 
 
 def notes_of_a_verify(fake: FakeHost) -> list[str]:

@@ -26,7 +26,8 @@ def judge(work: Work, story: Story) -> tuple[str, str]:
     outcome = worst(finding.outcome for finding in work.run.findings)
     if outcome is not Outcome.PASS:
         return "unproven", policy.on_inconclusive
-    return ("unproven" if "withheld" in story.extra else "proven"), "keep"
+    measured = story.measured.validations or story.measured.bench
+    return ("proven" if measured else "unproven"), "keep"
 
 
 def mark(work: Work, story: Story, verdict: str) -> None:
@@ -56,7 +57,7 @@ def mark(work: Work, story: Story, verdict: str) -> None:
 def _unmeasured(story: Story) -> str:
     """Why nothing speaks for a release that nothing speaks against."""
     passed = story.outcome is Outcome.PASS
-    return f": {story.extra['withheld']}" if passed and "withheld" in story.extra else ""
+    return f": {story.extra['unvalidated']}" if passed and "unvalidated" in story.extra else ""
 
 
 def _concluded(story: Story) -> bool:

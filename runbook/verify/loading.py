@@ -48,6 +48,14 @@ def withheld(host: Host, options: Options) -> str | None:
     return None if may_load(host, options) else "the host has live traffic, and --load was not given"
 
 
+def unvalidated(host: Host, options: Options) -> str | None:
+    """Why no validation runs, as it is said on screen; None where one does. Speed is no evidence of sound answers: a
+    release that passed its bench alone is proven, but it must not look as if more had been asked of it."""
+    if (why := withheld(host, options)) is not None:
+        return f"neither validated nor benched: {why}"
+    return None if host.validations else f"benched, not validated: {host.source} declares no validation"
+
+
 def may_load(host: Host, options: Options) -> bool:
     """Whether the operator's word, or else the host file's, lets it be loaded."""
     return options.load if options.load is not None else host.traffic == "none"

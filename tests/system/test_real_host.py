@@ -102,9 +102,9 @@ def test_it_is_adopted_by_the_alias_it_tells_and_the_adopted_file_deploys(
     checked = desk.run("hosts.check", "--host", "adopted")
     assert {one["check"] for one in checked.document["findings"]} == {"ledger.unexplained"}
     first = desk.run("deploy", "--host", "adopted", "--yes")
-    assert (first.code, first.document["withheld"]) == (
+    assert (first.code, first.document["unvalidated"]) == (
         0,
-        "the host has live traffic, and --load was not given",
+        "neither validated nor benched: the host has live traffic, and --load was not given",
     )
     set_ = desk.run("deploy", "--host", "adopted", "--yes", "--set", "SGLANG_ADOPTED=1")
     assert [one["unit"] for one in set_.document["plan"]["restarts"]] == [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from runbook import ending
 from runbook.model import Argument, Bench, BenchCommand
 from tests.benchmade import SPEC, Loads
 from tests.building import OVERLAP, UNITS, host
@@ -44,6 +45,18 @@ def test_the_state_before_is_benched_before_the_first_write_and_kept_with_its_re
     assert steps(story).index("bench before") < steps(story).index("write") < steps(story).index("bench")
     release = fake.releases[story.release or ""]
     assert fake.releases[release["parent"]]["bench"]["kind"] == release["bench"]["kind"] == "bench"
+
+
+def test_a_bench_alone_proves_a_release_and_everything_says_that_no_validation_ran() -> None:
+    fake = a_host(Loads())
+    fake.host = fake.host._replace(validations=())
+    story = deploy(fake)
+    why = "benched, not validated: hosts/gpu1.yml declares no validation"
+    assert fake.releases[story.release or ""]["verdict"] == "proven"
+    assert story.document()["unvalidated"] == why
+    verdict = next(step for step in story.steps if step.name == "verdict")
+    assert verdict.detail == f"release {story.release} is proven: {why}"
+    assert f"  {why}" in ending.lines(story.document())
 
 
 def test_a_release_that_keeps_a_bench_of_this_workload_is_not_benched_again() -> None:

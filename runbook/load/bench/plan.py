@@ -42,12 +42,11 @@ class BenchPlan:
     def lines(self) -> list[str]:
         """What is printed before the load starts."""
         sizes: dict[int, Slot] = {slot.concurrency: slot for slot in self.slots}
-        repeats = 1 + max((slot.repeat for slot in self.slots), default=0)
+        last = max((slot.repeat for slot in self.slots), default=0)
+        repeats = f"{last + 1} repeats, interleaved" if last else "one repeat"
         levels = ", ".join(f"{named(level)}: {_amount(slot)}" for level, slot in sorted(sizes.items()))
         budget = "no budget" if self.budget_s is None else f"{self.budget_s:.0f} s of the budget left"
-        lines = [
-            f"{repeats} repeats, interleaved; a repeat is {levels}; about {self.expected_s:.0f} s ({budget})"
-        ]
+        lines = [f"{repeats}; a repeat is {levels}; about {self.expected_s:.0f} s ({budget})"]
         if not self.fits:
             lines.append("the budget is too short: one wave of requests per level and repeat takes longer")
         return lines
