@@ -59,8 +59,8 @@ def year(directory: Path, rollouts: int, say: Say) -> None:
 
 
 def _held(now: footprint.Footprint) -> str:
-    descriptors, threads, children = now.counted
-    return f"{now.rss_bytes / MIB:8.1f}  {descriptors:3}  {threads:7}  {children:8}"
+    counts = f"{len(now.descriptors):3}  {len(now.threads):7}  {len(now.children):8}"
+    return f"{now.rss_bytes / MIB:8.1f}  {counts}"
 
 
 def _lying(directory: Path) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from runbook import benchlines, hints, shipped
 from runbook.request import LAB
 from runbook.text import clean, one_line
-from runbook.verdict import WORST_FIRST, Outcome
+from runbook.verdict import WORST_FIRST, Outcome, ended_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +23,9 @@ def lines(document: Mapping[str, Any]) -> list[str]:
 def headline(document: Mapping[str, Any]) -> str:
     """`deploy gpu1: FAIL (exit 1), rolled back to 20261130T074049-e436`."""
     back = f", {gone}" if (gone := gone_back(document)) else ""
-    verdict = f"{document['outcome'].upper()} (exit {document['exit_code']}){back}"
+    verdict = (
+        f"{ended_as(document['outcome'], document['exit_code']).upper()} (exit {document['exit_code']}){back}"
+    )
     whose = f"{document['action']} {document['host']}".strip()
     return one_line(f"{whose}: {verdict}")
 

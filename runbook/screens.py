@@ -5,11 +5,10 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from runbook.errors import InterruptedByOperator
 from runbook.stages import amiss, inflight
 from runbook.text import columns, counted, folded, one_line, span
 from runbook.unsaid import TEXTS
-from runbook.verdict import Outcome
+from runbook.verdict import Outcome, ended_as
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,9 +86,7 @@ def _last(shown: Mapping[str, Any]) -> list[str]:
 
 
 def _ended(last: Mapping[str, Any]) -> str:
-    """`deploy PASS`; one that somebody stopped, or answered no to, is no error."""
-    stopped = last["exit_code"] == InterruptedByOperator.exit_code
-    return f"{last['action']} {'STOPPED' if stopped else last['outcome'].upper()}"
+    return f"{last['action']} {ended_as(last['outcome'], last['exit_code']).upper()}"
 
 
 def _expiring(shown: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runbook.audit import ran
+from runbook.verdict import ended_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +41,7 @@ _WHERE = (
 
 def _head(record: Record) -> Iterator[str]:
     exit_code = record.document.get("exit_code")
-    yield f"{record.action} {record.host}: {record.outcome.upper()} (exit {exit_code})"
+    yield f"{record.action} {record.host}: {ended_as(record.outcome, exit_code).upper()} (exit {exit_code})"
     yield f"  id        {record.id}"
     yield f"  time      {record.text('started')} to {record.text('ended')}{_lasted(record)}"
     if reason := record.text("reason"):

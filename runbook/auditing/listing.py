@@ -11,6 +11,7 @@ from runbook.auditing.checks import damaged
 from runbook.auditing.fetching import fetch_asked
 from runbook.errors import UnknownHostError
 from runbook.text import columns, folded, one_line
+from runbook.verdict import ended_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,6 +110,6 @@ def _cell(row: dict[str, Any], column: str) -> str:
         value = value or row["rolled_back_to"]
     if column == "started":
         return str(value or "?")[:19].replace("T", " ")
-    if column == "outcome" and row["rolled_back_to"]:
-        return f"{value}, back"
+    if column == "outcome":
+        value = f"{ended_as(row['outcome'], row['exit_code'])}{', back' if row['rolled_back_to'] else ''}"
     return one_line(str(value), 60) if value else "-"

@@ -59,7 +59,7 @@ def test_a_list_has_a_line_a_rollout(project: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_list_tears_no_id_in_two_on_a_narrow_terminal() -> None:
-    row = {"started": "2026-11-30T09:00:00.000+00:00", "host": "gpu2", "action": "verify", "outcome": "pass",
+    row = {"started": "2026-11-30T09:00:00.000+00:00", "host": "gpu2", "action": "verify", "outcome": "pass", "exit_code": 0,
            "release": "20261130T080000-bbbb", "rolled_back_to": None, "id": FAILED["id"], "operator": "bob@desk",
            "reason": "to see whether it holds"}  # fmt: skip
     assert listing.table([row], 60) == [
@@ -68,6 +68,23 @@ def test_a_list_tears_no_id_in_two_on_a_narrow_terminal() -> None:
         "      20261130T080000-bbbb; reason to see whether it holds",
     ]
     assert len(listing.table([row], 200)) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "cell"),
+    [
+        ({"outcome": "error", "exit_code": 130}, "stopped"),
+        ({"outcome": "error", "exit_code": 4}, "error"),
+        ({"outcome": "fail", "exit_code": 130}, "fail"),
+        ({"outcome": "fail", "exit_code": 1, "rolled_back_to": "r1"}, "fail, back"),
+    ],
+)
+def test_a_list_calls_a_rollout_that_was_declined_stopped_as_status_does(
+    fields: dict[str, Any], cell: str
+) -> None:
+    names = ("started", "host", "action", "id", "operator", "reason", "release", "rolled_back_to")
+    _, line = listing.table([{**dict.fromkeys(names), **fields}])
+    assert f"  {cell}  " in line
 
 
 @pytest.mark.parametrize("action", ["audit.list", "audit.show"])

@@ -28,12 +28,21 @@ class Footprint:
     """One look at a process: its memory, and by name what it holds on to."""
 
     rss_bytes: int
-    held: Counter[str]
-    """What its descriptors are open on, its threads by id and name, its children by pid, zombies too.
+    descriptors: tuple[str, ...]
+    """What each is open on."""
+    threads: tuple[str, ...]
+    """By id and name."""
+    children: tuple[str, ...]
+    """By pid, zombies too."""
 
-    By identity, not by number: a thread of earlier work that was just ending at the first look would otherwise make
-    room for one that stays.
-    """
+    @property
+    def held(self) -> Counter[str]:
+        """What there must be no more of after the work than before it.
+
+        By identity, not by number: a thread of earlier work that was just ending at the first look would otherwise make
+        room for one that stays.
+        """
+        return Counter([*self.descriptors, *self.threads, *self.children])
 
 
 def of(pid: int | None = None) -> Footprint:
@@ -42,7 +51,9 @@ def of(pid: int | None = None) -> Footprint:
     tasks = list((home / "task").iterdir())
     return Footprint(
         rss_bytes=int((home / "statm").read_text().split()[1]) * _PAGE_BYTES,
-        held=Counter([*_descriptors(home / "fd"), *_threads(tasks), *_children(tasks)]),
+        descriptors=tuple(_descriptors(home / "fd")),
+        threads=tuple(_threads(tasks)),
+        children=tuple(_children(tasks)),
     )
 
 
