@@ -6,9 +6,14 @@ import math
 import re
 import textwrap
 import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # C0 and C1 controls but tab and newline, DEL, and the bidirectional overrides that reorder a line.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_MARKS = (".", ",", ";", ":", "!", "?", "…", "(")
 
 
 def clean(text: str) -> str:
@@ -28,9 +33,18 @@ def figure(text: str) -> float | None:
 
 
 def one_line(text: str, limit: int = 400) -> str:
-    """A clean text on one line of at most `limit` characters."""
-    line = " ".join(clean(text).split())
+    """A clean text on one line of at most `limit` characters; what stood on lines of its own stays apart, by `; `."""
+    line = _joined(" ".join(row.split()) for row in clean(text).splitlines())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def _joined(rows: Iterable[str]) -> str:
+    """Rows as one; behind a mark that ends or announces something no other is needed."""
+    line = ""
+    for row in filter(None, rows):
+        mark = "" if not line else " " if line.endswith(_MARKS) else "; "
+        line += mark + row
+    return line
 
 
 def short_words(text: str, limit: int = 60) -> str:

@@ -22,8 +22,25 @@ def test_text_keeps_its_letters_and_loses_its_powers(text: str, want: str) -> No
     assert clean(text) == want
 
 
-def test_one_line_is_one_line_and_bounded() -> None:
-    assert one_line("a\n b\t c") == "a b c"
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("a  b\t c", "a b c"),
+        ("nothing was changed\nrelease r1 has it", "nothing was changed; release r1 has it"),
+        ("to put it back:\n  invoke rollback", "to put it back: invoke rollback"),
+        ("it ends.\nAnother begins", "it ends. Another begins"),
+        ("one;\n\n  two,\nthree", "one; two, three"),
+        ("does it?\nno", "does it? no"),
+        ("a\r\nb\u2028c", "a; b; c"),
+        ("\n\n a\n", "a"),
+        ("", ""),
+    ],
+)
+def test_lines_made_one_stay_apart(text: str, want: str) -> None:
+    assert one_line(text) == want
+
+
+def test_one_line_is_bounded() -> None:
     assert one_line("x" * 500, 10) == "xxxxxxxxx…"
 
 
