@@ -57,9 +57,12 @@ class Conditions:
 
 
 def findings(records: Sequence[Record], conditions: Conditions) -> tuple[Finding, ...]:
-    """Every conclusion about the run; those that pass are there too, with their numbers."""
+    """Every conclusion about the run; those that pass are there too, with their numbers.
+
+    Of a run that corruption ended early, what is only open because it ended early is left out.
+    """
     found = [
-        _corruption(records),
+        _corruption(records, conditions),
         *_died(conditions),
         _infra(records, conditions),
         _ends(records),
@@ -71,7 +74,13 @@ def findings(records: Sequence[Record], conditions: Conditions) -> tuple[Finding
         *_trend(records),
         *_lost(conditions),
     ]
-    return tuple(found)
+    ended_early = conditions.stopped and found[0].outcome is Outcome.FAIL
+    return tuple(one for one in found if not (ended_early and _is_open_for_that(one)))
+
+
+def _is_open_for_that(finding: Finding) -> bool:
+    """What a few sessions and a second or two cannot show: most sessions' ends, and whether the client would keep up."""
+    return finding.check in ("ends", "client") and finding.outcome is Outcome.INCONCLUSIVE
 
 
 def counts(records: Sequence[Record]) -> dict[str, int]:
@@ -137,15 +146,16 @@ def _wave(number: int, records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def _corruption(records: Sequence[Record]) -> Finding:
+def _corruption(records: Sequence[Record], conditions: Conditions) -> Finding:
     done = judged(records)
     corrupt = [record for record in records if record.corrupt]
     bound = upper_bound(len(corrupt), len(done))
     if corrupt:
         kinds = ", ".join(f"{kind} {count}" for kind, count in counts(corrupt).items())
-        message = (
-            f"{len(corrupt)} of {len(done)} judged sessions corrupt ({kinds}); at most {bound:.2%} at 95 %"
-        )
+        message = f"{len(corrupt)} of {len(done)} judged sessions corrupt ({kinds})"
+        # Corrupt sessions end sooner than good ones: those judged before an early stop are no sample of them all.
+        if not conditions.stopped and len(corrupt) < len(done):
+            message += f"; at most {bound:.2%} at 95 %"
         shown = [evidence(record) for record in corrupt[:SHOWN]]
         return Finding("corruption", Outcome.FAIL, message, {"sessions": shown})
     message = (

@@ -58,6 +58,40 @@ def test_the_bound_counts_only_answered_sessions() -> None:
     assert "0 of 60 judged sessions corrupt: the true rate is at most 4.87%" in found[0].message
 
 
+@pytest.mark.parametrize(
+    ("ends", "stopped", "told"),
+    [
+        (
+            {"leak": 2, "maxrounds": 78},
+            False,
+            "2 of 80 judged sessions corrupt (leak 2); at most 7.66% at 95 %",
+        ),
+        ({"leak": 80}, False, "80 of 80 judged sessions corrupt (leak 80)"),
+        ({"leak": 2, "cancelled": 78}, True, "2 of 2 judged sessions corrupt (leak 2)"),
+        ({"leak": 2, "maxrounds": 3, "cancelled": 75}, True, "2 of 5 judged sessions corrupt (leak 2)"),
+    ],
+)
+def test_corruption_has_a_bound_where_it_bounds_something(
+    ends: dict[str, int], stopped: bool, told: str
+) -> None:
+    found = findings(records(**ends), replace(GOOD_CONDITIONS, stopped=stopped))
+    assert found[0].message == told
+
+
+def test_what_is_only_open_since_corruption_ended_the_run_is_not_told_below_it() -> None:
+    run, strained = records(leak=2, cancelled=78), replace(GOOD_CONDITIONS, client_cpu=0.95)
+    stopped = checks(findings(run, replace(strained, stopped=True)))
+    assert stopped["corruption"] is Outcome.FAIL
+    assert Outcome.INCONCLUSIVE not in stopped.values()
+    whole = checks(findings(run, strained))
+    assert (whole["ends"], whole["client"]) == (Outcome.INCONCLUSIVE, Outcome.INCONCLUSIVE)
+
+
+def test_sessions_without_an_answer_are_told_below_an_early_stop() -> None:
+    run, stopped = records(leak=2, timeout=5, cancelled=73), replace(GOOD_CONDITIONS, stopped=True)
+    assert checks(findings(run, stopped))["infra"] is Outcome.INCONCLUSIVE
+
+
 CONDITIONS = {
     "as asked": ({}, Outcome.PASS),
     "half the streams": ({"peak": 40}, Outcome.PASS),
