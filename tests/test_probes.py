@@ -148,6 +148,21 @@ def test_a_unit_that_did_not_run_through_has_crashed(now: dict[str, str], says: 
     assert unit.crashed(UP, now) == says
 
 
+@pytest.mark.parametrize(
+    ("restarts", "told"),
+    [
+        ({}, "(signal)"),
+        ({"NRestarts": ""}, "(signal)"),
+        ({"NRestarts": "0"}, "(signal)"),
+        ({"NRestarts": "1"}, "(signal, 1 time)"),
+        ({"NRestarts": "7"}, "(signal, 7 times)"),
+    ],
+)
+def test_a_crash_says_how_often_where_it_came_back_before(restarts: dict[str, str], told: str) -> None:
+    crashing = {"ActiveState": "activating", "SubState": "auto-restart", "Result": "signal"}
+    assert unit.judge(crashing | restarts).text == f"unit crashed and is restarted by systemd {told}"
+
+
 STARTING = UP | {"ActiveState": "activating", "SubState": "start-pre", "MainPID": "0"}
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runbook.probes import Sample
+from runbook.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +34,7 @@ def judge(properties: Mapping[str, str]) -> Sample:
     if sub.startswith("auto-restart"):  # newer systemd says auto-restart-queued for a moment
         return Sample(
             False,
-            f"unit crashed and is restarted by systemd ({result}, {properties.get('NRestarts')} times)",
+            f"unit crashed and is restarted by systemd ({result}{_times(properties)})",
             final=True,
         )
     if active == "inactive":
@@ -64,6 +65,12 @@ def crashed(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
             return f"{name} was {before.get(name)}, is {now.get(name)}"
     sample = judge(now)
     return None if sample.holds else sample.text
+
+
+def _times(properties: Mapping[str, str]) -> str:
+    """How often systemd restarted it so far; nothing before the first time."""
+    number = int(properties.get("NRestarts") or 0)
+    return f", {counted(number, 'time')}" if number else ""
 
 
 def _queued(properties: Mapping[str, str]) -> bool:
