@@ -23,9 +23,7 @@ def lines(document: Mapping[str, Any]) -> list[str]:
 def headline(document: Mapping[str, Any]) -> str:
     """`deploy gpu1: FAIL (exit 1), rolled back to 20261130T074049-e436`."""
     back = f", {gone}" if (gone := gone_back(document)) else ""
-    verdict = (
-        f"{ended_as(document['outcome'], document['exit_code']).upper()} (exit {document['exit_code']}){back}"
-    )
+    verdict = f"{ended_as(document).upper()} (exit {document['exit_code']}){back}"
     whose = f"{document['action']} {document['host']}".strip()
     return one_line(f"{whose}: {verdict}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from runbook.stages import amiss, inflight
 from runbook.text import columns, counted, folded, one_line, span
 from runbook.unsaid import TEXTS
-from runbook.verdict import Outcome, ended_as
+from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,11 +82,23 @@ def _last(shown: Mapping[str, Any]) -> list[str]:
     when = ago(last["ended"], shown["now"])
     who = f" by {last['who']}" if last["who"] else ""
     why = f": {last['reason']}" if last["reason"] else ""
-    return [one_line(f"last rollout {last['id']}: {_ended(last)} {when} ago{who}{why}")]
+    return [one_line(f"last rollout {last['id']}: {_ended(last)}{_went_back(last)} {when} ago{who}{why}")]
 
 
 def _ended(last: Mapping[str, Any]) -> str:
-    return f"{last['action']} {ended_as(last['outcome'], last['exit_code']).upper()}"
+    return f"{last['action']} {last['ended_as'].upper()}"
+
+
+def _went_back(last: Mapping[str, Any]) -> str:
+    """`, back to 20261130T074049-e436,`; of a rollback that is what it was for, and of one unfinished what it was about."""
+    if last["going_back_to"]:
+        return f", not yet back to {last['going_back_to']},"
+    return f", back to {last['rolled_back_to']}," if last["rolled_back_to"] else ""
+
+
+def _back(last: Mapping[str, Any]) -> str:
+    """The same without a name, for a line among many."""
+    return " (back)" if last["rolled_back_to"] else ""
 
 
 def _expiring(shown: Mapping[str, Any]) -> list[str]:
@@ -132,7 +144,7 @@ def _summed(shown: Mapping[str, Any]) -> list[str]:
         _so_many(drift, "drift") or ("" if shown["unapplied"] else "no drift"),
         f"{counted(len(shown['unapplied']), 'unit')} to restart" if shown["unapplied"] else "",
         f"release {here['id']} ({here['verdict']}, {here['age']} old)" if here else "no release",
-        f"last {_ended(last)} {ago(last['ended'], shown['now'])} ago" if last else "no rollout",
+        f"last {_ended(last)}{_back(last)} {ago(last['ended'], shown['now'])} ago" if last else "no rollout",
         _so_many(len(shown["expiring"]), "expire"),
     ]  # fmt: skip
     return [part for part in parts if part]

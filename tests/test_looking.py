@@ -41,6 +41,26 @@ def test_status_after_a_deploy_knows_its_release_its_rollout_and_hand_edits() ->
     assert status["edited"] == [DECODE]
 
 
+def test_status_keeps_a_deploy_for_the_last_rollout_when_a_later_one_is_declined() -> None:
+    fake = a_host()
+    deployed = deploy(work_on(fake), Options())
+    fake.lock = None
+    declined = deploy(work_on(fake, confirm=False), Options())
+    assert (declined.exit_code, fake.audit[-1]["id"]) == (130, declined.rollout)
+    last = looking.status(work_on(fake), Options()).extra["status"]["last"]
+    assert (last["id"], last["ended_as"], last["rolled_back_to"]) == (deployed.rollout, "pass", None)
+
+
+def test_status_says_of_a_rollout_that_was_undone_where_it_went_back_to() -> None:
+    fake = a_host()
+    fake.behave = lambda unit: setattr(unit, "active", "failed" if OVERLAP in unit.environ else "active")
+    undone = deploy(work_on(fake), Options())
+    fake.lock = None
+    last = looking.status(work_on(fake), Options()).extra["status"]["last"]
+    assert undone.rolled_back_to
+    assert (last["ended_as"], last["rolled_back_to"]) == ("fail", undone.rolled_back_to)
+
+
 def settled() -> FakeHost:
     """A host after a deploy that passed."""
     fake = a_host()

@@ -27,7 +27,7 @@ LEFT = {"action": "deploy", "rollout": "x", "who": "ann@laptop", "since": "07:00
 CURRENT = {"id": "r2", "verdict": "proven", "created": "", "age": "3 d", "rollout": "x"}
 LAST = {
     "id": "x", "action": "deploy", "outcome": "pass", "ended": "1970-01-01T00:16:40+00:00", "who": "ann@laptop",
-    "reason": "the race", "exit_code": 0, "seq": 7,
+    "reason": "the race", "exit_code": 0, "seq": 7, "ended_as": "pass", "rolled_back_to": None, "going_back_to": None,
 }  # fmt: skip
 EXPIRING = {"flag": "A", "since": None, "expires": "2026-12-01", "days": 3, "owner": "kernels"}
 LOCK = {"who": "ann@laptop", "since": "07:00", "step": "bench"}  # fmt: skip
@@ -68,8 +68,16 @@ def test_a_host_that_is_well_fits_on_five_lines() -> None:
         ({"current": None}, "no release yet"),
         ({"last": None}, "no rollout yet"),
         (
-            {"last": LAST | {"outcome": "error", "exit_code": 130}},
+            {"last": LAST | {"outcome": "error", "exit_code": 130, "ended_as": "stopped"}},
             "last rollout x: deploy STOPPED 2 h ago by ann@laptop: the race",
+        ),
+        (
+            {"last": LAST | {"ended_as": "fail", "rolled_back_to": "r1"}},
+            "last rollout x: deploy FAIL, back to r1, 2 h ago by ann@laptop: the race",
+        ),
+        (
+            {"last": LAST | {"ended_as": "stopped", "going_back_to": "r1"}},
+            "last rollout x: deploy STOPPED, not yet back to r1, 2 h ago by ann@laptop: the race",
         ),
         ({"expiring": [EXPIRING]}, "!! A expires in 3 d (2026-12-01), owned by kernels"),
         (

@@ -41,7 +41,7 @@ _WHERE = (
 
 def _head(record: Record) -> Iterator[str]:
     exit_code = record.document.get("exit_code")
-    yield f"{record.action} {record.host}: {ended_as(record.outcome, exit_code).upper()} (exit {exit_code})"
+    yield f"{record.action} {record.host}: {ended_as(record.document).upper()} (exit {exit_code})"
     yield f"  id        {record.id}"
     yield f"  time      {record.text('started')} to {record.text('ended')}{_lasted(record)}"
     if reason := record.text("reason"):

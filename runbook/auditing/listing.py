@@ -68,6 +68,7 @@ def row(record: Record) -> dict[str, Any]:
         "ended": document.get("ended"),
         "action": record.action,
         "outcome": record.outcome,
+        "ended_as": ended_as(document),
         "exit_code": document.get("exit_code"),
         "operator": who(record),
         "reason": record.text("reason"),
@@ -105,11 +106,13 @@ def _stacked(cells: Sequence[str], width: int) -> list[str]:
 
 
 def _cell(row: dict[str, Any], column: str) -> str:
-    value = row[column]
-    if column == "release":
-        value = value or row["rolled_back_to"]
-    if column == "started":
-        return str(value or "?")[:19].replace("T", " ")
-    if column == "outcome":
-        value = f"{ended_as(row['outcome'], row['exit_code'])}{', back' if row['rolled_back_to'] else ''}"
+    match column:
+        case "started":
+            return str(row["started"] or "?")[:19].replace("T", " ")
+        case "release":
+            value = row["release"] or row["rolled_back_to"]
+        case "outcome":
+            value = f"{row['ended_as']}{', back' if row['rolled_back_to'] else ''}"
+        case _:
+            value = row[column]
     return one_line(str(value), 60) if value else "-"

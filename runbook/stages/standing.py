@@ -9,7 +9,7 @@ from runbook import comparison, handedits, releases, remembered
 from runbook.errors import EditRefusedError, LinkLostError, MissingOnHostError, RunbookError
 from runbook.probes import unit as unit_probe
 from runbook.stages import records
-from runbook.verdict import Outcome
+from runbook.verdict import Outcome, came_to_nothing, ended_as
 from runbook.verify import configuration
 
 if TYPE_CHECKING:
@@ -92,9 +92,9 @@ def _release(here: Release, seen: Observation) -> dict[str, Any]:
 
 
 def last_rollout(work: Work) -> dict[str, Any] | None:
-    """The youngest record of the host's audit; None where there is none that can be read."""
+    """The youngest record of the host's audit that changed or measured something; None where none can be read."""
     try:
-        record = next(records.youngest_first(work), None)
+        record = next((one for one in records.youngest_first(work) if not came_to_nothing(one)), None)
     except LinkLostError:
         raise
     except RunbookError as error:
@@ -109,7 +109,9 @@ def _told(record: Mapping[str, Any]) -> dict[str, Any]:
     texts = {key: str(record.get(key) or "") for key in ("id", "action", "outcome", "ended")}
     return {
         **texts,
+        "ended_as": ended_as(record),
         "exit_code": record.get("exit_code"),
+        **{key: record.get(key) and str(record[key]) for key in ("rolled_back_to", "going_back_to")},
         "seq": record.get("seq"),
         "who": str(who.get("who") or (f"{who['user']}@{who.get('host')}" if who.get("user") else "")),
         "reason": str(record.get("reason") or who.get("reason") or ""),

@@ -59,7 +59,7 @@ def test_a_list_has_a_line_a_rollout(project: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_list_tears_no_id_in_two_on_a_narrow_terminal() -> None:
-    row = {"started": "2026-11-30T09:00:00.000+00:00", "host": "gpu2", "action": "verify", "outcome": "pass", "exit_code": 0,
+    row = {"started": "2026-11-30T09:00:00.000+00:00", "host": "gpu2", "action": "verify", "ended_as": "pass",
            "release": "20261130T080000-bbbb", "rolled_back_to": None, "id": FAILED["id"], "operator": "bob@desk",
            "reason": "to see whether it holds"}  # fmt: skip
     assert listing.table([row], 60) == [
@@ -73,16 +73,12 @@ def test_a_list_tears_no_id_in_two_on_a_narrow_terminal() -> None:
 @pytest.mark.parametrize(
     ("fields", "cell"),
     [
-        ({"outcome": "error", "exit_code": 130}, "stopped"),
-        ({"outcome": "error", "exit_code": 4}, "error"),
-        ({"outcome": "fail", "exit_code": 130}, "fail"),
-        ({"outcome": "fail", "exit_code": 1, "rolled_back_to": "r1"}, "fail, back"),
+        ({"ended_as": "declined", "rolled_back_to": None}, "declined"),
+        ({"ended_as": "fail", "rolled_back_to": "r1"}, "fail, back"),
     ],
 )
-def test_a_list_calls_a_rollout_that_was_declined_stopped_as_status_does(
-    fields: dict[str, Any], cell: str
-) -> None:
-    names = ("started", "host", "action", "id", "operator", "reason", "release", "rolled_back_to")
+def test_a_list_says_how_a_rollout_ended_and_that_it_went_back(fields: dict[str, Any], cell: str) -> None:
+    names = ("started", "host", "action", "id", "operator", "reason", "release")
     _, line = listing.table([{**dict.fromkeys(names), **fields}])
     assert f"  {cell}  " in line
 
