@@ -326,7 +326,8 @@ class Observation(NamedTuple):
     `files` are those we may edit, `feeds` what else gives the units their environment, with secrets masked. `manager`
     is the environment systemd's manager hands to every unit, as far as we asked; `manager_error` says why it is not known.
     `damaged` names what lies among the releases and cannot be read as one. `set_once` maps a role to every variable that a
-    kept release gave it: what runs may have one although no file says it any more.
+    kept release gave it: what runs may have one although no file says it any more. `beside` are other service directories of
+    the host that keep releases of the same units (`onhost.beside`), `audit_bytes` is how long its audit was.
     """
 
     facts: Mapping[str, Any]
@@ -345,6 +346,8 @@ class Observation(NamedTuple):
     manager_error: str | None = None
     damaged: tuple[str, ...] = ()
     set_once: Mapping[str, tuple[str, ...]] = {}
+    beside: tuple[Mapping[str, Any], ...] = ()
+    audit_bytes: int = 0
 
 
 # ------------------------------------------------------------------ what we would change
@@ -415,7 +418,8 @@ class Release(NamedTuple):
     """An intended state of the host. `flags` maps role → name → value (None: absent).
 
     `bench` and `validations` are result documents of `runbook.load`; `created` is ISO 8601 UTC. `engine` is what the
-    host served with when it was made (`stages.engine.look`), empty where that is not known.
+    host served with when it was made (`stages.engine.look`), empty where that is not known. `by_hand` are the variables
+    that --set gave it and that no host file named. `unfinished`: no rollout of it has come to its end yet.
     """
 
     id: str
@@ -428,3 +432,5 @@ class Release(NamedTuple):
     validations: tuple[Mapping[str, Any], ...] = ()
     bench: Mapping[str, Any] | None = None
     engine: Mapping[str, Any] = {}
+    by_hand: tuple[str, ...] = ()
+    unfinished: bool = False

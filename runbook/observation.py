@@ -64,6 +64,8 @@ def parse(answer: Mapping[str, Any]) -> Observation:
         manager_error=answer["manager"]["error"],
         damaged=damaged,
         set_once=set_once(releases),
+        beside=tuple(state.get("beside") or ()),
+        audit_bytes=state.get("audit_bytes") or 0,
     )
 
 
@@ -132,6 +134,8 @@ def release(manifest: Mapping[str, Any]) -> Release:
         validations=tuple(runs),
         bench=None if bench is None else {**bench},
         engine={**(manifest.get("engine") or {})},
+        by_hand=tuple(map(str, manifest.get("by_hand") or ())),
+        unfinished=manifest.get("unfinished") is True,
     )
 
 

@@ -149,6 +149,8 @@ def _basis(seen: Observation) -> Observation:
         read_only=(),
         now=0.0,
         damaged=(),
+        beside=(),
+        audit_bytes=0,
     )
 
 

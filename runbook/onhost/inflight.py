@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from runbook.onhost import origin
+from runbook.onhost import lock, origin
 from runbook.onhost import state as directory
 from runbook.onhost.calls import writing
 
@@ -28,6 +28,15 @@ def read(state: str) -> dict[str, Any] | None:
     """The rollout under way or interrupted; None: none, or another machine's."""
     found = directory.read_json(path_of(state))
     return found if isinstance(found, dict) and not origin.elsewhere(found) else None
+
+
+def under_way(state: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The book of a rollout and the lock's holder; a book without a holder is of a rollout that nobody is at work on.
+
+    Whoever ends takes the book away before the lock: found without a holder, it is looked at again.
+    """
+    left, held = read(state), lock.holder(state)
+    return (read(state) if left and held is None else left), held
 
 
 def steps_of(doc: Mapping[str, Any] | None) -> list[dict[str, Any]]:

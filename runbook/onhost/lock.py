@@ -16,7 +16,7 @@ from runbook.onhost.calls import Refusal, writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
     from runbook.onhost.session import Session
@@ -51,7 +51,7 @@ class Lock:
             raise Refusal("invalid", f"the lock of {self._state} was opened, not that of {state}")
         if not _flock(self._descriptor, fcntl.LOCK_EX):
             other = _read(self._descriptor)
-            raise Refusal("locked", f"locked by {_words(other)}", other)
+            raise Refusal("locked", f"locked by {words(other)}", other)
         self.held = True
         self._write(holder)
 
@@ -130,7 +130,8 @@ def _read(descriptor: int) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _words(found: Mapping[str, Any]) -> str:
+def words(found: Mapping[str, Any]) -> str:
+    """Who holds a lock, since when and in which step."""
     who = found.get("who") or "somebody"
     since = f" since {found['since']}" if found.get("since") else ""
     step = f", now at: {found['step']}" if found.get("step") else ""
@@ -138,9 +139,32 @@ def _words(found: Mapping[str, Any]) -> str:
 
 
 @writing
-def lock(session: Session, state: str, holder: Mapping[str, Any]) -> dict[str, Any]:
-    session.lock.take(state, holder)
+def lock(
+    session: Session,
+    state: str,
+    holder: Mapping[str, Any],
+    units: Collection[str] = (),
+    files: Collection[str] = (),
+) -> dict[str, Any]:
+    session.lock.take(state, {**holder, "units": list(units)} if units else holder)
+    if units:
+        _refuse_others(session, state, units, files)
     return {}
+
+
+def _refuse_others(session: Session, state: str, units: Collection[str], files: Collection[str]) -> None:
+    """Refusal `locked` where somebody is at work on one of the units by another service directory, whose lock is another."""
+    from runbook.onhost import beside  # here, since it asks this module for their locks
+
+    for other in beside.services(state, units, files, session.scope):
+        if other["lock"] is not None:
+            session.lock.release()
+            raise Refusal("locked", f"locked by {beside_words(other)}", other["lock"])
+
+
+def beside_words(other: Mapping[str, Any]) -> str:
+    """The same of a service directory beside ours, saying which, and by which unit the two are one service."""
+    return f"{words(other['lock'])}, by {other['state']}, which has {', '.join(other['units'])}, too"
 
 
 @writing

@@ -8,7 +8,7 @@ import pwd
 import sys
 import time
 
-from runbook.onhost import environ, feeds, files, processes, releases, room
+from runbook.onhost import beside, environ, feeds, files, processes, releases, room
 from runbook.onhost import state as directory
 from runbook.onhost import units as systemd
 from runbook.onhost.calls import reading
@@ -45,8 +45,20 @@ def observe(
         "manager": manager,
         "units": _units(session.proc, state, shown, leaves),
         "disk": disk([state, *(look["real_path"] for look in looks.values())]),
-        "state": kept,
+        "state": {
+            **kept,
+            "beside": beside.services(state, units, [*looks], session.scope),
+            **_audited(state),
+        },
     }
+
+
+def _audited(state: str) -> dict[str, int]:
+    """How long the audit is: whatever stands behind that was done later."""
+    try:
+        return {"audit_bytes": os.path.getsize(os.path.join(state, "audit.jsonl"))}
+    except OSError:
+        return {"audit_bytes": 0}
 
 
 def _asked(scope: str, units: list[str], leaves: environ.Selection) -> tuple[dict[str, Any], dict[str, Any]]:

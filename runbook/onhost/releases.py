@@ -8,7 +8,7 @@ import re
 import time
 
 from runbook.onhost import files as reading_files
-from runbook.onhost import lock, objects, origin, room
+from runbook.onhost import inflight, objects, origin, room
 from runbook.onhost import state as directory
 from runbook.onhost.calls import Refusal, reading, writing
 
@@ -31,13 +31,14 @@ def summary(state: str) -> dict[str, Any]:
     """
     if not directory.exists(state):
         return {"current": None, "releases": [], "damaged": [], "inflight": None, "lock": None}
-    known, left = manifests(state), directory.read_json(os.path.join(state, "inflight.json"))
+    known = manifests(state)
+    left, held = inflight.under_way(state)
     return {
         "current": current(state),
         "releases": known,
         "damaged": _damaged(state, known),
-        "inflight": left if isinstance(left, dict) and not origin.elsewhere(left) else None,
-        "lock": lock.holder(state),
+        "inflight": left,
+        "lock": held,
     }
 
 

@@ -135,6 +135,8 @@ def test_without_a_state_there_is_nothing(writing: InProcessWire, state: str) ->
         "damaged": [],
         "inflight": None,
         "lock": None,
+        "beside": [],
+        "audit_bytes": 0,
     }
     assert not Path(state).exists()
 
