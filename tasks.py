@@ -34,7 +34,7 @@ HELP = {
     "force": "go back although files were edited by hand; saves them as a release first",
     "unit": "a role (decode) or a unit's name (repeat for several)",
     "verbose": "every line of progress and every call of the helper (-v for short)",
-    "id": "a record's id, or its beginning (behind audit.show and report it may stand without --id)",
+    "id": "a record's id, or its beginning (behind the task or its options it may stand without --id)",
     "fetch": "first copy the named hosts' new records here",
     "outcome": "pass, fail, error or inconclusive (repeat)",
     "since": "2h, 3d, or a moment as 2026-11-30T07:40",

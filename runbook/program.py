@@ -9,6 +9,7 @@ import importlib.util
 import os
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -35,7 +36,7 @@ with lean.without("unittest.mock", "Mock"), lean.without("invoke.vendor.yaml", s
     from invoke.parser.context import ParserContext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
     from types import ModuleType, TracebackType
 
 USAGE = 2
@@ -45,6 +46,8 @@ UNWRITTEN = 141  # 128 + SIGPIPE, as a shell shows a command whose reader left
 # Options that name files of the caller's: those we read, if they are there, and those we write.
 READ = frozenset(("file", "replay", "allowed_signers", "against", "tokenizer"))
 WRITTEN = frozenset(("output", "output_file", "streams"))
+OF_A_RECORD = frozenset(("audit.show", "audit.export", "report"))
+_ID = re.compile(r"\d{1,8}(T\d{0,6}(-[0-9a-f]{0,4})?)?")  # or its beginning
 
 
 class RunbookProgram(Program):
@@ -125,8 +128,15 @@ class RunbookProgram(Program):
         ]
         return Parser(contexts=contexts, initial=self.initial_context)
 
+    def _valued(self) -> frozenset[str]:
+        """Of a task that may have an id behind it, and of Invoke, the options whose value is the word behind them."""
+        tasks = OF_A_RECORD.intersection(self.core.unparsed[:1], self.collection.task_names)
+        contexts = [ParserContext(args=self.collection[task].get_arguments()) for task in tasks]
+        flags = [flag for context in (*contexts, self.initial_context) for flag in context.flags.items()]
+        return frozenset(flag for flag, argument in flags if argument.takes_value)
+
     def parse_tasks(self) -> None:
-        self.core.unparsed[:] = spelled_out(self.core.unparsed)
+        self.core.unparsed[:] = spelled_out(self.core.unparsed, self._valued())
         with self._usage_errors():
             super().parse_tasks()
         if len(self.tasks) > 1:
@@ -193,16 +203,26 @@ def _in_our_words(said: str) -> str:
     return said.replace("invalid literal for int() with base 10:", "a whole number is wanted, found")
 
 
-def spelled_out(words: Sequence[str]) -> list[str]:
-    """A command line with its options in full: `-v`, and the id that `report` and `audit.show` may have right behind them.
+def spelled_out(words: Sequence[str], valued: Container[str] = ()) -> list[str]:
+    """A command line with its options in full: `-v`, and the id that tasks of a record may have without its `--id`.
 
-    Automatic short flags would give a letter to every option of every task, and Invoke knows no positional argument
-    that may be left out.
+    Right behind the task any word is an id, further on what looks like one; `valued` are options whose value is the word
+    behind them. Automatic short flags would give a letter to every option of every task, and Invoke knows no positional
+    argument that may be left out.
     """
     full = ["--verbose" if word == "-v" else word for word in words]
-    if full[:1] in (["report"], ["audit.show"]) and len(full) > 1 and not full[1].startswith("-"):
-        full[1] = f"--id={full[1]}"
+    if full[:1] and full[0] in OF_A_RECORD and (at := _bare_id(full, valued)) is not None:
+        full[at] = f"--id={full[at]}"
     return full
+
+
+def _bare_id(words: Sequence[str], valued: Container[str]) -> int | None:
+    """Where the first id without an option stands; None where there is none."""
+    for at, (before, word) in enumerate(pairwise(words), 1):
+        looks_like_one = not word.startswith("-") if at == 1 else _ID.fullmatch(word)
+        if looks_like_one and before not in valued:
+            return at
+    return None
 
 
 def valueless(context: ParserContext, argv: Sequence[str]) -> Iterator[str]:

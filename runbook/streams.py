@@ -5,6 +5,7 @@ A reader that leaves (`| head`), a full disk or a terminal that is gone must not
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import select
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
 
 
 class Dropping(io.RawIOBase):
-    """A descriptor to write to. `lost` is the first error; from then on everything is dropped."""
+    """A descriptor to write to. `lost` is the first error; from then on everything is dropped.
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    `closed_before`: /dev/null stands in for it, which takes everything, and nobody will have read it.
+    """
+
+    def __init__(self, descriptor: int, *, closed_before: bool = False) -> None:
+        self._descriptor, self._closed_before = descriptor, closed_before
         self.lost: OSError | None = None
 
     def writable(self) -> bool:
@@ -32,6 +36,8 @@ class Dropping(io.RawIOBase):
         return os.isatty(self._descriptor)
 
     def write(self, content: ReadableBuffer, /) -> int:
+        if self._closed_before:
+            self.lost = self.lost or OSError(errno.EBADF, os.strerror(errno.EBADF))
         while self.lost is None:
             try:
                 return os.write(self._descriptor, content)
@@ -47,19 +53,21 @@ def replace() -> Dropping:
 
     A closed descriptor becomes /dev/null first: else the next file opened would be taken for a standard stream.
     """
-    for descriptor in range(3):
-        _occupy(descriptor)
-    out = Dropping(1)
+    closed = [descriptor for descriptor in range(3) if _occupied(descriptor)]
+    out = Dropping(1, closed_before=1 in closed)
     sys.stdout = text(out, sys.stdout.encoding if sys.stdout else "utf-8", by_line=out.isatty())
     sys.stderr = text(Dropping(2), sys.stderr.encoding if sys.stderr else "utf-8", by_line=True)
     return out
 
 
-def _occupy(descriptor: int) -> None:
+def _occupied(descriptor: int) -> bool:
+    """Put /dev/null where nothing is open; whether that was so."""
     try:
         os.fstat(descriptor)
     except OSError:
         os.open(os.devnull, os.O_RDWR)  # takes the lowest number free, which is this one
+        return True
+    return False
 
 
 def text(raw: Dropping, encoding: str, *, by_line: bool) -> io.TextIOWrapper:

@@ -39,6 +39,7 @@ def shell(line: str, **environ: str) -> subprocess.CompletedProcess[str]:
         ("invoke adopt", "did you mean hosts.adopt?"),
         ("invoke deploy --hots gpu1", "did you mean --host?"),
         ("invoke audit.show --id", "--id needs a value"),
+        ("invoke audit.show -v gpu1", "a host is named by --host gpu1"),
         ("invoke status gpu1", "a host is named by --host gpu1"),
         ("invoke --help nosuch", "No idea what 'nosuch' is"),
         ("invoke --list nosuch", "'nosuch' not found"),
@@ -66,6 +67,13 @@ def test_a_command_line_that_makes_no_sense_ends_in_2_and_a_reason(line: str, re
 def test_a_bare_command_lists_the_tasks() -> None:
     bare = shell("invoke")
     assert (bare.returncode, bare.stdout) == (0, shell("invoke --list").stdout)
+
+
+@pytest.mark.parametrize("words", ["audit.show -v 20010101", "report --format markdown 20010101T00"])
+def test_an_id_is_understood_behind_options_too(tmp_path: Path, words: str) -> None:
+    done = shell(f"cd {tmp_path} && invoke {words}", PYTHONPATH=str(HERE))
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "no audit record here" in done.stdout
 
 
 @pytest.mark.parametrize("damaged", ["{a: [", "- run\n- tasks\n", "just words\n"])
@@ -109,9 +117,11 @@ def test_a_file_that_is_nowhere_is_named_as_it_was_given(tmp_path: Path) -> None
     assert json.loads(done.stdout)["error"] == "none.sh: No such file or directory"
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
-def test_a_closed_standard_stream_changes_no_exit_code(closed: str) -> None:
-    assert shell(f"invoke hosts.list {closed}").returncode == 0
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 141), ("2>&-", 0), ("<&-", 0), ("<&- >&- 2>&-", 141)])
+def test_of_closed_standard_streams_only_that_of_the_output_makes_a_run_that_was_well_141(
+    closed: str, code: int
+) -> None:
+    assert shell(f"invoke hosts.list {closed}").returncode == code
     assert shell(f"invoke plan --host nosuch --json {closed}").returncode == 2
 
 

@@ -66,3 +66,11 @@ def test_a_character_the_terminal_lacks_is_written_as_an_escape(pipe: tuple[int,
     stream = text(Dropping(pipe[1]), "ascii", by_line=True)
     stream.write("✓ é\n")
     assert os.read(pipe[0], 100) == b"\\u2713 \\xe9\n"
+
+
+def test_what_is_written_to_a_stream_that_was_closed_is_lost_and_nothing_else(pipe: tuple[int, int]) -> None:
+    raw = Dropping(pipe[1], closed_before=True)
+    assert raw.lost is None
+    assert raw.write(b"words") == 5
+    assert raw.lost is not None
+    assert raw.lost.errno == errno.EBADF
