@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runbook import unsaid
 from runbook.report import figures
 from runbook.report.reading import number, outcome_of, rows, table, text
 from runbook.text import short_words
+from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,11 +53,22 @@ def files(record: Mapping[str, Any]) -> list[Row]:
 
 
 def flags(record: Mapping[str, Any]) -> list[Row]:
-    """Flag, unit, wanted, file, running, why, owner."""
-    return [_flag(row) for row in rows(record, "flags")]
+    """Flag, unit, wanted, file, running, why, owner; what was gone back from is judged by the files that are back."""
+    went_back = bool(record.get("rolled_back_to"))
+    return [
+        _flag(row, _once_back(row) if went_back else outcome_of(row.get("outcome")))
+        for row in rows(record, "flags")
+    ]
 
 
-def _flag(row: Mapping[str, Any]) -> Row:
+def _once_back(row: Mapping[str, Any]) -> str:
+    """Whether what runs is what the release that is back has in its files, whatever the host file or --set wanted."""
+    if row.get("evidence") == "unknown" or row.get("file") in (set(unsaid.TEXTS) - {unsaid.ALONE}):
+        return Outcome.INCONCLUSIVE.value
+    return (Outcome.PASS if row.get("running") == row.get("file") else Outcome.FAIL).value
+
+
+def _flag(row: Mapping[str, Any], outcome: str) -> Row:
     unknown = row.get("evidence") == "unknown"
     values = [
         text("absent" if row.get(key) is None else row[key]) or "empty"
@@ -64,9 +77,7 @@ def _flag(row: Mapping[str, Any]) -> Row:
     if unknown:
         values[2] = "unknown"
     names = (text(row.get("flag")), text(row.get("unit")))
-    return Row(
-        (*names, *values, text(row.get("why")), text(row.get("owner"))), outcome_of(row.get("outcome"))
-    )
+    return Row((*names, *values, text(row.get("why")), text(row.get("owner"))), outcome)
 
 
 def validations(record: Mapping[str, Any]) -> list[Row]:
@@ -76,9 +87,9 @@ def validations(record: Mapping[str, Any]) -> list[Row]:
 
 def _validation(run: Mapping[str, Any]) -> Row:
     counts = ", ".join(f"{text(end)} {text(count)}" for end, count in table(run, "counts").items())
-    finished = run.get("finished", run.get("sessions"))
+    judged = run.get("judged", run.get("finished", run.get("sessions")))
     asked = f"{text(run.get('sessions'))} × {text(run.get('rounds')) or '?'}"
-    corrupt = f"{text(run.get('corrupt'))} of {text(finished)}"
+    corrupt = f"{text(run.get('corrupt'))} of {text(judged)}"
     bound = figures.percent(run.get("upper_95"))
     name = text(run.get("name"))
     outcome = outcome_of(run.get("outcome"))
