@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runbook import handedits, remembered
+from runbook import alongside, handedits, leftovers, remembered
 from runbook.observation import require_units
 from runbook.stages import telling
 from runbook.text import counted
@@ -60,7 +60,7 @@ def list_releases(work: Work, options: Options) -> Story:
 def _remark(work: Work, seen: Observation) -> None:
     from runbook import releases
 
-    for remark in releases.remarks(seen):
+    for remark in (*releases.remarks(seen), *alongside.kept_beside(seen)):
         work.run.note(remark)
 
 
@@ -84,12 +84,24 @@ def _journal(work: Work, unit: Unit, options: Options) -> dict[str, Any]:
     return {"role": unit.role, "unit": unit.name, "lines": str(answer["text"]).splitlines()}
 
 
-def looked(work: Work, *required: Callable[[Host, Observation], None]) -> Observation:
-    """Look at the host once, as a step that fails where something `required` is not there."""
+def looked(
+    work: Work, story: Story, *required: Callable[[Host, Observation], None], alone: bool = False
+) -> Observation:
+    """Look at the host once, as a step that fails where something `required` is not there.
+
+    Where somebody is at work there, who wants to be `alone` gets LockedError, and anybody else a note. That the host keeps
+    releases of the same units elsewhere, too, is a warning.
+    """
     with work.run.step("observe"):
         seen = work.observe()
+        if alone:
+            alongside.refuse(seen)
         for require in required:
             require(work.host, seen)
+    if busy := alongside.at_work(seen):
+        work.run.note(f"!! {busy}: what is seen may change")
+    if beside := alongside.kept_beside(seen):
+        telling.warn(work, story, beside)
     return seen
 
 
@@ -100,21 +112,25 @@ def _tell_failing(work: Work) -> None:
             work.run.note(f"warning: {found.message} (verify and hosts.check fail it)")
 
 
-def planned(work: Work, story: Story) -> tuple[Observation, Plan]:
-    """Look at the host once and plan a deploy from that; shown as the plan."""
-    seen = looked(work, require_units, handedits.require_scripts)
+def planned(work: Work, story: Story, *, alone: bool = False) -> tuple[Observation, Plan]:
+    """Look at the host once, as `looked` does, and plan a deploy from that; shown as the plan."""
+    seen = looked(work, story, require_units, handedits.require_scripts, alone=alone)
     handedits.tell(seen, work.run.note)
     _tell_failing(work)
     with work.run.step("plan") as step:
-        plan = story.plan = _remarked(work.host, remembered.deploy(work.host, seen))
+        plan = story.plan = _remarked(work, seen, remembered.deploy(work.host, seen))
         planned = f"{counted(len(plan.changes), 'file')}, {counted(len(plan.restarts), 'restart')}"
         step.detail = f"{planned}, digest {plan.digest[:12]}"
     work.run.show("plan", plan)
     return seen, plan
 
 
-def _remarked(host: Host, plan: Plan) -> Plan:
-    """The plan, noting names of launch arguments that no engine is known to have: one that is misspelt stops a start."""
+def _remarked(work: Work, seen: Observation, plan: Plan) -> Plan:
+    """The plan, noting what --set left and it leaves, and names of launch arguments that no engine is known to have: one
+    that is misspelt stops a start."""
+    host = work.host
+    if left := leftovers.standing(host, leftovers.names(seen), plan.wanted):
+        plan = plan._replace(notes=(*plan.notes, leftovers.told(left)))
     if not any(unit.args for unit in host.units):
         return plan
     from runbook.verify import optionnames  # as above: most hosts declare none

@@ -33,7 +33,7 @@ from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import baselines, benching, configuration, loading, waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from runbook.model import Observation, Release
     from runbook.options import Options
@@ -46,7 +46,7 @@ def deploy(work: Work, options: Options) -> Story:
     """Make the host what its file says, prove it, and keep it or go back."""
     story = telling.begin(work, "deploy")
     with telling.told(work, story, audited=not options.dry_run):
-        seen, plan = planned(work, story)
+        seen, plan = planned(work, story, alone=not options.dry_run)
         load = loading.withheld(work.host, options) is None
         _expect(work, options, seen, plan, load=load)
         if options.dry_run:
@@ -58,7 +58,7 @@ def deploy(work: Work, options: Options) -> Story:
         before.auditable(work)
         fit = preflight.check(work, seen, plan, load=load)
         parent = files.secure(work, seen, fit.engine)
-        _warn(work, story, [*fit.warnings, *engine.warnings(parent.id, parent.engine, fit.engine)])
+        telling.warn(work, story, [*fit.warnings, *engine.warnings(parent.id, parent.engine, fit.engine)])
         baseline = baselines.baseline(work, parent, seen, plan, serving=fit.serving) if load else None
         story.extra["parent"] = parent.id
         story.release = _written(work, story, plan, seen, parent, fit.engine)
@@ -75,7 +75,7 @@ def check(work: Work, options: Options) -> Story:
     """Ask whether what runs is what should run; changes nothing on the host but its audit."""
     story = telling.begin(work, "verify")
     with telling.told(work, story, audited=True):
-        seen = looked(work, require_units, handedits.require_scripts)
+        seen = looked(work, story, require_units, handedits.require_scripts, alone=True)
         handedits.tell(seen, work.run.note)
         interrupted.record_if_left(work, seen)
         story.release = seen.current
@@ -88,14 +88,16 @@ def check(work: Work, options: Options) -> Story:
         from runbook.verify import bookkeeping  # here, since only this page keeps the books and pays for them
 
         work.run.find(*bookkeeping.book(work.host, seen, work.now().date()))
-        if not (waiting.all_up(work) and waiting.serving_ready(work)):
+        if not (waiting.all_up(work, before=seen) and waiting.serving_ready(work, before=seen)):
             return story
         if (unvalidated := loading.unvalidated(work.host, options)) is not None:
             work.run.note(unvalidated)
         if loading.withheld(work.host, options) is None:
             here = releases.current(seen)
             baseline = here.bench if here else None
-            loading.under_load(work, story.measured, waiting.Watch.start(work), baseline=baseline)
+            watch = waiting.Watch.start(work, before=seen)
+            with waiting.undisturbed(work):
+                loading.under_load(work, story.measured, watch, baseline=baseline)
             _tell_who_proves(work, story, here)
     return story
 
@@ -107,11 +109,12 @@ def validate(work: Work, options: Options) -> Story:
         specs = loading.chosen(work.host, options.names)
         if not loading.may_load(work.host, options):
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
-        seen = looked(work, require_units)
+        seen = looked(work, story, require_units, alone=True)
         story.release = seen.current
-        if waiting.all_up(work) and waiting.serving_ready(work):
-            watch = waiting.Watch.start(work)
-            loading.validate_each(work, loading.jobs_of(work), specs, story.measured, watch)
+        if waiting.all_up(work, before=seen) and waiting.serving_ready(work, before=seen):
+            watch = waiting.Watch.start(work, before=seen)
+            with waiting.undisturbed(work):
+                loading.validate_each(work, loading.jobs_of(work), specs, story.measured, watch)
     return story
 
 
@@ -122,16 +125,17 @@ def bench(work: Work, options: Options) -> Story:
         work = work._replace(host=benching.chosen(work.host, options))
         if not loading.may_load(work.host, options):
             raise UsageError(f"{work.host.name} has live traffic: --load says that it may be loaded now")
-        seen = looked(work, require_units)
+        seen = looked(work, story, require_units, alone=not options.dry_run)
         story.release, story.extra["against"] = seen.current, options.against
         story.measured.baseline = benching.kept_of(seen, options)
         judge = benching.judge_of(work, story.measured.baseline, options.against)
         if options.dry_run:
             work.run.note(f"would run: {benching.command_of(work.host)}")
             return story
-        if waiting.all_up(work) and waiting.serving_ready(work):
-            watch = waiting.Watch.start(work)
-            benching.measure(work, loading.jobs_of(work), story.measured, watch, judge)
+        if waiting.all_up(work, before=seen) and waiting.serving_ready(work, before=seen):
+            watch = waiting.Watch.start(work, before=seen)
+            with waiting.undisturbed(work):
+                benching.measure(work, loading.jobs_of(work), story.measured, watch, judge)
     return story
 
 
@@ -139,14 +143,14 @@ def rollback(work: Work, options: Options) -> Story:
     """Put an older release back, restart what it calls for, and check that it runs."""
     story = telling.begin(work, "rollback")
     with telling.told(work, story, audited=not options.dry_run):
-        seen = looked(work, require_units)
+        seen = looked(work, story, require_units, alone=not options.dry_run)
         target = releases.rollback_target(seen, options.to)
         before.refuse_hand_edits(work, seen, force=options.force)
         plan = story.plan = files.plan_back(work, seen, target)
         work.run.note(before.where_to(seen, target, plan))
         work.run.show("plan", plan)
         if target.engine:
-            _warn(work, story, engine.warnings(target.id, target.engine, engine.look(work)))
+            telling.warn(work, story, engine.warnings(target.id, target.engine, engine.look(work)))
         _expect(work, options, seen, plan)
         if options.dry_run:
             return story
@@ -164,8 +168,9 @@ def restart(work: Work, options: Options) -> Story:
     """Restart units by name, each healthy before the next, and check that what they serve is ready; edits nothing."""
     story = telling.begin(work, "restart")
     with telling.told(work, story, audited=not options.dry_run):
-        seen = looked(work, require_units)
-        before.refuse_unsettled(work, seen)
+        seen = looked(work, story, require_units, alone=not options.dry_run)
+        if seen.lock_holder is None:
+            before.refuse_unsettled(work, seen)
         plan = story.plan = choosing.restart_plan(work.host, seen, options.units)
         story.release = seen.current
         work.run.show("plan", plan)
@@ -174,6 +179,7 @@ def restart(work: Work, options: Options) -> Story:
             return story
         before.confirm(work)
         seen = before.lock(work, "restart")
+        before.refuse_unsettled(work, seen)
         before.unchanged(
             work, plan, seen, lambda host, seen: choosing.restart_plan(host, seen, options.units)
         )
@@ -196,13 +202,6 @@ def _expect(work: Work, options: Options, seen: Observation, plan: Plan, *, load
     """Say how long it will take to whoever is about to be asked."""
     if work.asks or options.dry_run:
         expecting.tell(work, seen, plan, load=load)
-
-
-def _warn(work: Work, story: Story, warnings: Sequence[str]) -> None:
-    """Say what stops nothing and should be known: in the document and the record, too."""
-    for warning in warnings:
-        work.run.note(warning)
-    story.extra["warnings"] = list(warnings)
 
 
 def _tell_who_proves(work: Work, story: Story, here: Release | None) -> None:

@@ -92,6 +92,7 @@ class FakeHost:
     current: str | None = None
     inflight: Any = None
     lock: Any = None
+    beside: list[dict[str, Any]] = field(default_factory=list)
     audit: list[dict[str, Any]] = field(default_factory=list)
     jobs: dict[str, list[str]] = field(default_factory=dict)
     drop_ins: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -168,7 +169,8 @@ class FakeHost:
             "disk": {"free_bytes": 1 << 40, "free_inodes": 1 << 20, "read_only": []},
             "state": {
                 "current": self.current, "releases": list(self.releases.values()),
-                "inflight": self.inflight, "lock": self.lock,
+                "inflight": self.inflight, "lock": self.lock, "beside": self.beside,
+                "audit_bytes": len(self.chain),
             },
         }  # fmt: skip
 
@@ -223,7 +225,7 @@ class FakeHost:
     def _journal(self, unit: str, **_: Any) -> dict[str, str]:
         return {"text": f"{unit}: {self.log}"}
 
-    def _lock(self, state: str, holder: Mapping[str, Any]) -> dict[str, Any]:
+    def _lock(self, state: str, holder: Mapping[str, Any], **_: Any) -> dict[str, Any]:
         if self.lock:
             raise LockedError(f"held by {self.lock['who']}")
         self.lock = dict(holder)

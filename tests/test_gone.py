@@ -136,6 +136,7 @@ def test_verify_calls_what_is_left_running_drift() -> None:
     fake = proven_with_foo()
     operator = StopAt("StepEnded write back")
     rollback(fake, listeners=[operator], checkpoint=operator.checkpoint)
+    fake.lock = None
     story = rollout.check(work_on(fake), Options(skip_validation=True))
     assert story.exit_code == 5
     assert [

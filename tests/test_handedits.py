@@ -107,7 +107,7 @@ def heard(page: Callable[..., Story], fake: FakeHost, **options: Any) -> tuple[S
     """A page's story, and what it noted."""
     notes: list[str] = []
     hear = [lambda event: notes.append(event.text) if isinstance(event, Note) else None]
-    fake.lock = {} if page is rollout.check else None
+    fake.lock, fake.mode = None, "running" if page is rollout.check else "writing"
     return page(work_on(fake, listeners=hear), Options(**options)), notes
 
 

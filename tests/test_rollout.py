@@ -253,7 +253,7 @@ def test_where_nothing_is_measured_the_deploy_passes_and_its_release_is_unproven
 
 def notes_of_a_verify(fake: FakeHost) -> list[str]:
     told: list[Any] = []
-    fake.mode, mode = "running", fake.mode
+    fake.mode, mode, fake.lock = "running", fake.mode, None
     rollout.check(work_on(fake, listeners=[told.append]), Options())
     fake.mode = mode
     return [event.text for event in told if isinstance(event, Note)]

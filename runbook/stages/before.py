@@ -40,10 +40,10 @@ def lock(work: Work, action: str) -> Observation:
     Raises LockedError naming who holds it.
     """
     with work.run.step("lock"):
-        holder = {**work.who(), "step": action}
+        holder, units = {**work.who(), "step": action}, [unit.name for unit in work.host.units]
         _, seen = together(
             work.wire,
-            asked("lock", state=work.host.state, holder=holder),
+            asked("lock", state=work.host.state, holder=holder, units=units, files=list(work.host.files)),
             asked("observe", **observation.question(work.host)),
         )
     return observation.parse(seen)
@@ -77,7 +77,10 @@ def auditable(work: Work) -> None:
 
 
 def refuse_unsettled(work: Work, seen: Observation) -> None:
-    """What an interrupted rollout left is settled first, by a deploy or a rollback, which know how to go back."""
+    """What an interrupted rollout left is settled first, by a deploy or a rollback, which know how to go back.
+
+    To be asked where nobody else holds the lock: until then the rollout is under way.
+    """
     if seen.inflight:
         raise PreflightError(f"{work.host.name}: {inflight.told(seen.inflight)}; nothing was restarted")
 

@@ -11,7 +11,7 @@ from runbook.story import Defect, Story
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from runbook.work import Work
 
@@ -48,6 +48,13 @@ def told(work: Work, story: Story, *, audited: bool) -> Iterator[None]:
     finally:
         if audited and not _misspelt(story):
             append_record(work, story, started)
+
+
+def warn(work: Work, story: Story, warnings: Sequence[str]) -> None:
+    """Say what stops nothing and should be known: in the document and the record, too."""
+    for warning in warnings:
+        work.run.note(warning)
+    story.extra["warnings"] = [*story.extra.get("warnings", ()), *warnings]
 
 
 def _misspelt(story: Story) -> bool:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from runbook import probes
-from runbook.errors import GateError
+from runbook import alongside, probes
+from runbook.errors import GateError, MeasureError
 from runbook.probes import Sample, unit
 from runbook.verdict import Finding, Outcome, worst
 from runbook.verify import lastwords, readiness
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from runbook.events import Step
     from runbook.model import Budget, Observation, Unit
@@ -83,42 +84,70 @@ def _say(step: Step, budget: Budget) -> Any:
     return lambda attempt, sample: probes.tell_try(step, budget, attempt, sample)
 
 
-def all_up(work: Work, since: Watch | None = None) -> bool:
+class RestartedMeanwhile(MeasureError):
+    """Somebody's rollout restarted what was being measured."""
+
+
+@contextlib.contextmanager
+def undisturbed(work: Work) -> Iterator[None]:
+    """Measure what serves, without the lock: where somebody restarts it meanwhile, an inconclusive finding says who."""
+    try:
+        yield
+    except RestartedMeanwhile as told:
+        work.run.find(Finding("unit", Outcome.INCONCLUSIVE, str(told)))
+
+
+def _unless_restarted(work: Work, found: Finding, before: Observation | None) -> Finding:
+    """The finding, inconclusive where somebody's rollout began since `before`: it speaks of that, not of the service."""
+    if before is None or found.outcome is Outcome.PASS:
+        return found
+    if not (whose := alongside.meanwhile(work.wire, work.host, before)):
+        return found
+    said = f"asked in the middle of {whose}: {found.message}"
+    return dataclasses.replace(found, outcome=Outcome.INCONCLUSIVE, message=said)
+
+
+def all_up(work: Work, since: Watch | None = None, *, before: Observation | None = None) -> bool:
     """Every unit runs and every health endpoint answers; each answer is a finding.
 
-    Each has run since then, where it is given, else only since it was asked: until then somebody may restart it.
+    Each has run since then, where it is given, else only since it was asked: until then somebody may restart it. `before` is
+    the look at the host that was taken before, where its lock is not ours and somebody may restart it now.
     """
     look = since if since and since.is_young(work) else Watch.start(work)
     findings = []
     for unit_ in work.host.units:
         with work.run.step(f"health {unit_.role}", budget_s=work.host.wait.health.total_s) as step:
-            found = wait_up(work, unit_, step, since=since, look=look)
+            found = _unless_restarted(work, wait_up(work, unit_, step, since=since, look=look), before)
             step.outcome, step.detail = found.outcome, found.message
         work.run.find(found)
         findings.append(found)
     return worst(found.outcome for found in findings) is Outcome.PASS
 
 
-def serving_ready(work: Work) -> bool:
-    """A chat comes back; a finding says so."""
+def serving_ready(work: Work, *, before: Observation | None = None) -> bool:
+    """A chat comes back; a finding says so. `before` as for `all_up`."""
     with work.run.step("ready", budget_s=work.host.wait.ready.total_s) as step:
-        found = readiness.wait(work, step)
+        found = _unless_restarted(work, readiness.wait(work, step), before)
         step.outcome, step.detail = found.outcome, found.message
     work.run.find(found)
     return found.outcome is Outcome.PASS
 
 
 class Watch(NamedTuple):
-    """Units that must not crash from here on: their properties at one moment, `at` seconds of the clock of `work`."""
+    """Units that must not crash from here on: their properties at one moment, `at` seconds of the clock of `work`.
+
+    `before` is the look at the host that was taken before, where its lock is not ours and somebody may restart them.
+    """
 
     states: Mapping[str, Mapping[str, str]]
     at: float
+    before: Observation | None = None
 
     @classmethod
-    def start(cls, work: Work, *names: str) -> Watch:
+    def start(cls, work: Work, *names: str, before: Observation | None = None) -> Watch:
         """Of the units named, by default all of the host."""
         asked = names or tuple(unit_.name for unit_ in work.host.units)
-        return cls(work.wire.call("units", units=[*asked]), work.clock())
+        return cls(work.wire.call("units", units=[*asked]), work.clock(), before)
 
     @classmethod
     def of(cls, work: Work, seen: Observation) -> Watch:
@@ -130,13 +159,21 @@ class Watch(NamedTuple):
         return work.clock() - self.at < YOUNG_S
 
     def check(self, work: Work, now: Watch | None = None) -> None:
-        """Raise GateError with the journal's end when a unit did not run through until now."""
+        """Raise GateError with the journal's end when a unit did not run through until now, RestartedMeanwhile where that
+        was somebody's rollout."""
         states = (now or Watch.start(work, *self.states)).states
         for name, before in self.states.items():
             if crash := unit.crashed(before, states[name]):
+                self._excuse(work, name, crash)
                 excerpt = journal(work, name)
                 told = "; ".join((f"{name} crashed: {crash}", *lastwords.sentence(excerpt)))
                 raise GateError(told, excerpt=excerpt)
+
+    def _excuse(self, work: Work, name: str, crash: str) -> None:
+        if self.before and (whose := alongside.meanwhile(work.wire, work.host, self.before)):
+            raise RestartedMeanwhile(
+                f"{name} was restarted by {whose} meanwhile ({crash}): what was measured says nothing"
+            )
 
 
 def journal(work: Work, name: str, *, since: float | None = None) -> str:
