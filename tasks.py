@@ -186,7 +186,7 @@ def validate(
         "tokenizer": "with --url: tokenizer.json that makes input lengths exact",
         "output-file": "write the result and every request here, as JSON lines",
         "api-key-env": "with --url: the variable that holds the API key",
-        "option": "NAME=VALUE, any option of `python -m runbook.load bench` (repeat)",
+        "option": "NAME=VALUE, any option of `python -m runbook.load bench`, such as client-lag=0.5 (repeat)",
     },
 )
 def bench(

@@ -40,7 +40,7 @@ def check(given: Mapping[str, Any]) -> None:
         if given.get(name):
             raise UsageError(f"--{name.replace('_', '-')} goes with --url; a host's file says the rest")
     for assignment in given.get("option") or ():
-        if (name := assignment.partition("=")[0]) in OWN:
+        if (name := assignment.partition("=")[0].replace("_", "-")) in OWN:
             raise UsageError(f"--option {name} means nothing here")
 
 

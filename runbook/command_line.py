@@ -166,7 +166,8 @@ def _load_options(given: Mapping[str, Any], sizes: Sequence[str]) -> Mapping[str
     """Options of the load generator by their names there."""
     options = {name.replace("_", "-"): str(given[name]) for name in sizes if given.get(name)}
     for assignment in given.get("option") or ():
-        name, equals, value = assignment.partition("=")
+        spelt, equals, value = assignment.partition("=")
+        name = spelt.replace("_", "-")  # a host file spells them so
         if not name or name in options:
             raise UsageError(f"--option wants NAME=VALUE, each name once, found {assignment!r}")
         options[name] = value if equals else "true"

@@ -125,6 +125,8 @@ def test_a_regression_exits_1(url: str) -> None:
         ({"slo": "soon"}, "--slo"),
         ({"option": ["sweep=1"]}, "unrecognized arguments: --sweep=1"),
         ({"option": ["jsonl"]}, "--option jsonl means nothing here"),
+        ({"option": ["base_url=x"]}, "--option base-url means nothing here"),
+        ({"option": ["client-lag=1", "client_lag=2"]}, "each name once"),
         ({"option": ["against=x"]}, "--option against means nothing here"),
         ({"option": ["=1"]}, "--option wants NAME=VALUE"),
         ({"against": "nothing"}, "--against nothing: there is no such file"),
@@ -167,3 +169,15 @@ def test_a_dry_run_loads_nobody(capsys: pytest.CaptureFixture[str]) -> None:
     assert bench(url="http://127.0.0.1:9", dry=True, num_prompts="", budget="30") == 0
     said = "would bench http://127.0.0.1:9 from here: 2 concurrencies, 3 repeats each: about 30 s with the warm-up"
     assert said in capsys.readouterr().out
+
+
+def test_a_client_at_its_limit_says_once_what_mends_it_and_takes_the_option_as_a_host_file_spells_it(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench(url=url, save="first", option=["client_lag=1e6", "client_cpu=1e6"]) == 0
+    capsys.readouterr()
+    assert bench(url=url, against="first", option=["client-lag=1e-6", "client_cpu=1e6"]) == 3
+    live, _, last = capsys.readouterr().out.partition(f"bench {url}: INCONCLUSIVE")
+    for told in (live, last):
+        assert told.count("concurrency 1: client-bound") == 1
+        assert told.count("client-bound") == told.count("or allow more: --option client-lag=SHARE") == 2

@@ -163,7 +163,7 @@ def alone(result: Mapping[str, Any]) -> Judged:
 
     found = tuple(Finding.from_json(finding) for finding in result["findings"])
     read = _read(result)
-    lines, stacked = tuple(table.result_lines(read)), tuple(table.stacked_lines(read))
+    lines, stacked = tuple(table.result_lines(read, reasons=False)), tuple(table.stacked_lines(read))
     return Judged(None, found, lines, 1 + len(read.levels), stacked)
 
 
@@ -199,7 +199,7 @@ def judge(
     except fingerprints.FingerprintMismatch as mismatch:
         return _not_compared(own, mismatch.differences)
     found = (*own.findings, *comparison.findings())
-    lines = tuple(table.comparison_lines(comparison))
+    lines = tuple(table.comparison_lines(comparison, reasons=False))
     return Judged(comparison.to_json(), found, lines, 1 + len(comparison.rows))
 
 

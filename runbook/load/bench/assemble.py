@@ -76,9 +76,17 @@ def _seen(
     """What the repeats say against themselves: a client at its limit, the first foreign request."""
     gap = shown.itl_request_ms.get("p50")  # of pooled gaps the median is 0 where a server merges events
     bound = client.bound(gap, max_cpu=settings.max_cpu, max_lag=settings.max_lag)
-    busy = client.cpu_share > settings.max_cpu
-    yield f"{bound}; --processes {settings.processes + 1} or more share it" if busy else bound
+    yield f"{bound}; {_remedy(client, settings)}" if bound else ""
     yield next((text for run in runs for text in run.server), "")
+
+
+def _remedy(client: ClientHealth, settings: Settings) -> str:
+    if client.cpu_share > settings.max_cpu:
+        return f"--processes {settings.processes + 1} or more share it"
+    return (
+        "run it where cores are idle or on the host itself, or allow more: --option client-lag=SHARE "
+        f"(client_lag in a host file's bench), now {settings.max_lag:g}"
+    )
 
 
 def _tokens(check: TokenCheck, answered: int) -> dict[str, float | None]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Verdict = Literal["regression", "no regression", "inconclusive"]
 _SAME_LENGTH = 0.05
+# Its own findings say why (`judge.findings`), and say it once.
+NOT_SOUND = "this run by itself is not sound"
 SINGLE_STARTS = f"both arms are single server starts; every interval allows for {START_CV:.1%} of variation between starts"
 
 
@@ -176,7 +178,7 @@ def compare(
 def _row(baseline: Level, current: Level, family: int, max_regression: float) -> Row:
     problems = [
         *(f"baseline: {text}" for text in baseline.problems),
-        *current.problems,
+        *([NOT_SOUND] if current.problems else []),
         *_lengths(baseline, current),
     ]
     rates = (baseline.output_tok_s, current.output_tok_s)

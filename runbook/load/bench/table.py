@@ -6,6 +6,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from runbook.load.bench.workload import named
+from runbook.load.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,8 +18,9 @@ _BAR_WIDTH = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
-def result_lines(result: BenchResult, *, ascii_only: bool = False) -> list[str]:
-    """A line a concurrency: rate with spread and bar, median and p99 latencies, failures; problems below."""
+def result_lines(result: BenchResult, *, ascii_only: bool = False, reasons: bool = True) -> list[str]:
+    """A line a concurrency: rate with spread and bar, median and p99 latencies, failures; problems below, unless the
+    findings that name them too are shown beside the table (no `reasons`)."""
     top = max((_median(level.output_tok_s) for level in result.levels), default=0.0)
     rows = [_level_cells(level, top, ascii_only) for level in result.levels]
     head = [_PLUS_MINUS if ascii_only and title == "±" else title for title in _LEVEL_HEAD]
@@ -31,7 +33,7 @@ def result_lines(result: BenchResult, *, ascii_only: bool = False) -> list[str]:
         *_goodput(result),
         *_steady(result),
         *_lengths(result),
-        *problems,
+        *(problems if reasons else ()),
     ]
 
 
@@ -52,12 +54,18 @@ def _stacked(level: Level) -> list[str]:
     ]
 
 
-def comparison_lines(comparison: Comparison, *, ascii_only: bool = False) -> list[str]:
-    """A line a concurrency: both rates, ratio with interval and bar, verdict; what holds for all of them below."""
+def comparison_lines(comparison: Comparison, *, ascii_only: bool = False, reasons: bool = True) -> list[str]:
+    """A line a concurrency: both rates, ratio with interval and bar, verdict; what holds for all of them below, and what
+    an inconclusive row lacks. Without `reasons` findings tell that, but for those that pass, which are not shown."""
     head = ("conc", "before", "after", "ratio", "95 % bounds", "", "sees", "verdict")
     rows = [_row_cells(row, ascii_only) for row in comparison.rows]
     accepted = [f"accepted: {comparison.accept}"] if comparison.accept else []
-    why = [row.text(comparison.max_regression) for row in comparison.rows if row.verdict == "inconclusive"]
+    told = [reasons or found.outcome is Outcome.PASS for found in comparison.findings()]
+    why = [
+        row.text(comparison.max_regression)
+        for row, here in zip(comparison.rows, told, strict=True)
+        if here and row.verdict == "inconclusive"
+    ]
     limit = (
         f"a loss of {comparison.max_regression:.0%} is allowed; “sees” is the smallest loss seen 4 times in 5"
     )

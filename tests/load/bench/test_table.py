@@ -38,6 +38,17 @@ def test_problems_stand_below_the_table() -> None:
     assert lines[-1] == "concurrency 8: client-bound: 97% of its core"
 
 
+def test_reasons_that_findings_tell_beside_the_table_are_left_to_them_unless_these_pass() -> None:
+    bound = result(level(8, *STEADY, problems=("client-bound: 97% of its core",)))
+    assert not any("client-bound" in line for line in result_lines(bound, reasons=False))
+    noisy = compare(result(level(8, *STEADY)), result(level(8, 60.0, 140.0, 90.0)), max_regression=0.1)
+    assert noisy.rows[0].verdict == "inconclusive"
+    why = noisy.rows[0].text(0.1)
+    assert why in comparison_lines(noisy)
+    assert why not in comparison_lines(noisy, reasons=False)
+    assert why in comparison_lines(replace(noisy, accept="known"), reasons=False)
+
+
 def test_a_comparison_shows_ratio_interval_and_verdict() -> None:
     slow = tuple(rate * 0.8 for rate in STEADY)
     found = compare(
