@@ -43,6 +43,8 @@ MODES: Mapping[str, Mode] = {
     "restart": "writing",
 }
 ASKING = ("deploy", "rollback", "restart")
+OFFERED_S = 300.0
+"""How long the way back is offered to who stopped a deploy: meanwhile it holds the host's lock."""
 
 
 @contextlib.contextmanager
@@ -84,7 +86,7 @@ def work(
             api_key=_api_key(host),
             asks=not _said_yes(request, name),
             confirm=(lambda question: True) if _said_yes(request, name) else view.ask,
-            offer=view.ask,
+            offer=lambda question: view.ask(question, within_s=OFFERED_S),
             checkpoint=interrupt.checkpoint,
         )
 

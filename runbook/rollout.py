@@ -266,6 +266,7 @@ def _undone(work: Work, story: Story, plan: Plan, parent: Release, *, serving: b
         yield
     except InterruptedByOperator:
         deciding.mark(work, story, "unproven")
+        work.at("asking whether to roll back")
         if plan.changes and work.offer(f"stopped; roll back to {parent.id} now?"):
             _go_back(work, story, parent)
             story.settled = True

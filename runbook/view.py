@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import getpass
 import os
+import select
 import shutil
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runbook import charset, interrupt
-from runbook.text import clean
+from runbook.text import clean, span
 from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -83,17 +84,30 @@ class View:
 
         console.closing(console.open_console(self.stream), Outcome(document["outcome"]), texts)
 
-    def ask(self, question: str) -> bool:
-        """A yes-or-no question. Without a person the answer is no, and so is Ctrl-C; where nothing is shown nobody is asked."""
+    def ask(self, question: str, *, within_s: float | None = None) -> bool:
+        """A yes-or-no question. Without a person the answer is no, and so is Ctrl-C; where nothing is shown nobody is asked.
+
+        With `within_s` so is silence, of so many seconds, which is said: a host's lock may wait for the answer.
+        """
         if self.silent or not self.interactive:
             return False
         self._stop_drawing()
         try:
             with interrupt.at_once():
-                return input(f"{clean(question)} [y/N] ").strip().lower() in ("y", "yes")
+                prompt = f"{clean(question)} [y/N] "
+                answer = input(prompt) if within_s is None else self._typed(prompt, within_s)
+                return answer.strip().lower() in ("y", "yes")
         except (EOFError, KeyboardInterrupt):
             self.say("")
             return False
+
+    def _typed(self, prompt: str, within_s: float) -> str:
+        """The line that is typed; empty, which is said, where none is in time."""
+        print(prompt, end="", file=self.stream, flush=True)
+        if select.select([sys.stdin], [], [], within_s)[0]:
+            return sys.stdin.readline()
+        self.say(f"\nno answer within {span(within_s)}: that counts as no")
+        return ""
 
     def secret(self, prompt: str) -> str:
         """A pass phrase or password, not echoed."""

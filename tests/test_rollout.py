@@ -448,7 +448,14 @@ def test_an_interrupted_deploy_that_the_operator_took_back_leaves_nothing_to_set
     fake = a_host()
     old = dict(fake.files)
     operator = StopAt("StepStarted validate final80")
-    story = deploy(fake, listeners=[operator], checkpoint=operator.checkpoint, offer=lambda question: True)
+    steps: list[str] = []
+
+    def offer(question: str) -> bool:
+        steps.append(fake.lock["step"])
+        return True
+
+    story = deploy(fake, listeners=[operator], checkpoint=operator.checkpoint, offer=offer)
+    assert steps == ["asking whether to roll back"], "whoever finds the host locked is told why it still is"
     assert (story.exit_code, story.rolled_back_to) == (130, story.extra["parent"])
     assert fake.files == old
     assert fake.inflight is None
