@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "busybox", "fish", "tcsh", "csh"))
+# The first of these that is so of some process of a unit is why the unit is silent.
+UNREADABLE, OVERWRITTEN, EMPTY, SHELL = "unreadable", "title overwritten", "empty", "only a shell"
 _ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_][A-Za-z0-9_]*)=", re.MULTILINE)
 
 
@@ -23,6 +25,17 @@ def read(proc: str, pid: int) -> dict[str, str] | None:
             return parse(file.read())
     except OSError:
         return None
+
+
+def silence(proc: str, pid: int, name: str) -> str:
+    """Why a process, whose program is called `name`, cannot speak for its unit, in words that tell what would help."""
+    if is_shell(name):
+        return SHELL
+    try:
+        with open(f"{proc}/{pid}/environ", "rb") as file:
+            return OVERWRITTEN if file.read(1) else EMPTY
+    except OSError:
+        return UNREADABLE
 
 
 def parse(content: bytes) -> dict[str, str] | None:

@@ -76,15 +76,20 @@ def evidence(
         return Evidence("unknown", detail="no process is running")
     speaker = next((pid for pid in pids if _speaks(look, pid)), None)
     if speaker is None:
-        return _from_record(
-            look, main, recorded, leaves, pids, "every environment is a shell's, blank or unreadable"
-        )
+        return _from_record(look, main, recorded, leaves, pids, _silence(look, pids))
     return _from_environ(look, speaker, pids, leaves, stand_in)
 
 
 def _speaks(look: Look, pid: int) -> bool:
     name = environ.program(look.proc, pid, look.processes[pid].comm)
     return not environ.is_shell(name) and environ.read(look.proc, pid) is not None
+
+
+def _silence(look: Look, pids: list[int]) -> str:
+    names = ((pid, environ.program(look.proc, pid, look.processes[pid].comm)) for pid in pids)
+    found = {environ.silence(look.proc, pid, name) for pid, name in names}
+    causes = (environ.UNREADABLE, environ.OVERWRITTEN, environ.EMPTY)
+    return next((cause for cause in causes if cause in found), environ.SHELL)
 
 
 def _from_environ(

@@ -106,6 +106,7 @@ def test_a_shell_does_not_speak_for_what_it_exported(proc: Proc) -> None:
 def test_an_overwritten_environment_is_unknown_not_absent(proc: Proc, content: bytes) -> None:
     found = seen(proc.add(10, environ=content))
     assert (found.kind, found.environ) == ("unknown", {})
+    assert found.detail == ("title overwritten" if content else "empty")
     assert found.pids == [10]
 
 
@@ -116,7 +117,12 @@ def test_a_readable_ancestor_speaks_for_a_blank_process(proc: Proc) -> None:
 
 
 def test_an_unreadable_environment_is_unknown(proc: Proc) -> None:
-    assert seen(proc.add(10, environ=None)).kind == "unknown"
+    found = seen(proc.add(10, environ=None).add(11, environ=b"\0\0", parent=10))
+    assert (found.kind, found.detail) == ("unknown", "unreadable")
+
+
+def test_a_shell_by_itself_is_called_one(proc: Proc) -> None:
+    assert seen(proc.add(10, exe="bash")).detail == "only a shell"
 
 
 def test_what_we_recorded_speaks_for_this_very_process_only(proc: Proc) -> None:
