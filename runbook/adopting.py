@@ -88,10 +88,14 @@ def _text(request: Request, target: SshTarget, told: Run, view: View) -> str:
     with link, told.step("look for serving units") as step:
         found = find(partial(_asked, link), request.units)
         step.detail = ", ".join(unit.name for unit in found.units)
+    if found.kept:
+        told.note(
+            f"{found.kept} on this host keeps releases of these units: the file shares them, and their lock"
+        )
     return inventory.adopt_text(
         request.hosts[0], ssh=target, units=found.units, environments=found.environments,
         model=found.model, today=utc_now().date(), notes=found.notes, state_dir=found.state_dir,
-        spare=found.spare,
+        spare=found.spare, kept=found.kept,
     )  # fmt: skip
 
 

@@ -28,7 +28,8 @@ class Found:
     """What a host file is written from. `environments` maps role → variable → value, `notes` a variable to a word on it.
 
     `state_dir` is where the state of a user's own units may be kept; None: these are the machine's units. `spare` maps a role to
-    its script where that is left out of the unit, since no flag stands in it.
+    its script where that is left out of the unit, since no flag stands in it. `kept` is where the host keeps releases of these
+    units already, None where it keeps none.
     """
 
     units: tuple[Unit, ...]
@@ -37,6 +38,7 @@ class Found:
     notes: Mapping[str, str]
     state_dir: str | None = None
     spare: Mapping[str, str] = field(default_factory=dict)
+    kept: str | None = None
 
 
 def units(answer: Mapping[str, Mapping[str, Any]]) -> tuple[Unit, ...]:
@@ -79,6 +81,7 @@ def described(bare: Sequence[Unit], seen: Observation, catalogue: Catalogue, sco
         notes={name: f"a diagnostic: {cost}" for name, cost in noted},
         state_dir=_users_state(seen) if scope == "user" else None,
         spare=spare,
+        kept=next((one["state"] for one in seen.beside if one["current"]), None),
     )
 
 

@@ -144,6 +144,18 @@ def test_a_users_own_units_are_found_where_the_machine_runs_none_and_their_state
     assert found.state_dir == "/srv/ann/.local/state/runbook"
 
 
+def test_where_releases_of_these_units_are_kept_already_is_found_the_youngest_first() -> None:
+    host = Serving({"vllm.service": UNIT})
+    none: dict[str, Any] = {"state": "/var/lib/runbook/begun", "units": [], "current": None, "lock": None}
+    host.beside = [
+        none,
+        none | {"state": "/srv/b", "current": "r2"},
+        none | {"state": "/srv/a", "current": "r1"},
+    ]
+    assert adopting.look(host, ()).kept == "/srv/b"  # type: ignore[arg-type]
+    assert found().kept is None
+
+
 def test_the_machines_units_come_first_and_no_user_is_asked() -> None:
     managers = {"system": Serving({"vllm.service": UNIT})}
     found = adopting.find(lambda scope: nullcontext(managers[scope]), ())  # type: ignore[arg-type, return-value]

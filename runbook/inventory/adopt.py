@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _LOADABLE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 _MASKED = "***"
+_USUAL = "/var/lib/runbook"  # state_dir where a host file names none
 # As in the profiles. With less than this wait for health a cold JIT cache would count as a failed start.
 _MEASURES = (
     "wait:",
@@ -41,6 +42,7 @@ def adopt_text(
     notes: Mapping[str, str] | None = None,
     state_dir: str | None = None,
     spare: Mapping[str, str] | None = None,
+    kept: str | None = None,
 ) -> str:
     """The text of hosts/<name>.yml declaring what is there; `load` accepts it as it is.
 
@@ -57,7 +59,7 @@ def adopt_text(
         f"# and what should go `absent: true`. {shipped.shown('hosts/example.yml')} is the manual;"
         f" `{shipped.command()} hosts.check` reads this file.",
         *_ssh(ssh),
-        *(("scope: user   # systemctl --user", f"state_dir: {_text(state_dir)}") if state_dir else ()),
+        *_state(state_dir, kept),
         *_units(units, spare or {}),
         f"model: {_text(model or 'unknown')}{'' if model else '   # FILL IN: the served model name'}",
         *_flags(_by_name(environments, scripted), scripted, today, notes or {}),
@@ -76,6 +78,17 @@ def roles(unit_names: Iterable[str]) -> dict[str, str]:
     shared = {last for last in lasts.values() if list(lasts.values()).count(last) > 1}
     chosen = {unit: stems[unit] if last in shared else last for unit, last in lasts.items()}
     return {unit: role if re.match(r"[a-z]", role) else f"unit-{role}" for unit, role in chosen.items()}
+
+
+def _state(state_dir: str | None, kept: str | None) -> Iterator[str]:
+    """Whose units these are, and where their state is kept on the host: where it is already, so that it has one lock."""
+    if state_dir:
+        yield "scope: user   # systemctl --user"
+    root, service = kept.rsplit("/", 1) if kept else (state_dir or _USUAL, None)
+    if service:
+        yield f"service: {_text(service)}   # as the host file by which releases were made here: one state, one lock"
+    if root != _USUAL or state_dir:
+        yield f"state_dir: {_text(root)}"
 
 
 def _ssh(ssh: SshTarget) -> Iterator[str]:

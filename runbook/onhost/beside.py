@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 
 from runbook.onhost import inflight, origin, releases
 from runbook.onhost import state as directory
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 LIMIT = 64  # directories that are looked into
 _ENTRIES = 1024  # names of a directory that are read
 _MANIFEST_BYTES = 8 << 20
+_NAME = re.compile(r"[A-Za-z0-9](?:[._-]?[A-Za-z0-9])*")  # of a service, as a host file may give it
 _USUAL = "/var/lib/runbook"
 _USERS = "~/.local/state/runbook"
 
@@ -54,7 +56,7 @@ def _directories(root: str) -> list[str]:
             names = [entry.name for entry in itertools.islice(entries, _ENTRIES)]
     except OSError:
         return []
-    paths = (os.path.join(root, name) for name in sorted(names))
+    paths = (os.path.join(root, name) for name in sorted(names) if _NAME.fullmatch(name))
     return [path for path in paths if os.path.lexists(os.path.join(path, "lock"))]
 
 

@@ -48,7 +48,7 @@ units:   # in start order
 model: "deepseek-v4-flash"
 flags:
   # API_KEY on prefill is not shown here
-  BOTH:   # a diagnostic (slow)
+  BOTH:   # a diagnostic; (slow)
     value: "1"
     why: "found running on 2026-11-30; FILL IN why"
     since: 2026-11-30
@@ -127,6 +127,25 @@ def test_a_users_units_are_declared_as_theirs_with_a_place_for_their_state() -> 
     )  # fmt: skip
     host = _loaded(text)
     assert (host.scope, host.state_dir) == ("user", "/home/ann/.local/state/runbook")
+
+
+@pytest.mark.parametrize(
+    ("kept", "state_dir"),
+    [
+        ("/var/lib/runbook/sglang-dsv4-pd", None),
+        ("/srv/runbook/sglang-dsv4-pd", None),
+        ("/home/ann/.local/state/runbook/gpu", "/home/ann/.local/state/runbook"),
+        ("/var/lib/runbook/gpu", "/home/ann/.local/state/runbook"),
+    ],
+)
+def test_a_host_that_keeps_releases_of_these_units_gets_no_second_state(
+    kept: str, state_dir: str | None
+) -> None:
+    text = adopt_text(
+        "gpu1", ssh=SshTarget("gpu1"), units=_PAIR, environments={}, model="m", today=_TODAY,
+        state_dir=state_dir, kept=kept,
+    )  # fmt: skip
+    assert _loaded(text).state == kept
 
 
 def test_what_is_not_known_is_a_guess_that_says_so() -> None:

@@ -58,7 +58,10 @@ def test_a_manifest_that_makes_no_sense_is_passed_over(state: str, root: Path, t
     assert found(state) == []
 
 
-def test_what_is_a_link_or_open_to_others_is_passed_over(state: str, root: Path) -> None:
+def test_what_is_a_link_or_open_to_others_or_named_as_no_service_is_passed_over(
+    state: str, root: Path
+) -> None:
+    service(root, "a copy")
     service(root, "open").chmod(0o777)
     (root / "link").symlink_to(service(root.parent / "elsewhere", "svc"))
     assert found(state) == []
