@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from runbook import benchlines, hints, shipped
+from runbook import benchlines, hints, leftovers, shipped
 from runbook.request import LAB
 from runbook.text import clean, one_line
 from runbook.verdict import WORST_FIRST, Outcome, ended_as
@@ -78,6 +78,8 @@ def _bench(document: Mapping[str, Any]) -> Iterator[str]:
 def _release(document: Mapping[str, Any]) -> Iterator[str]:
     if document["release"]:
         yield one_line(f"release {document['release']}")
+    if document.get("kept_as") not in (None, document["release"]):
+        yield one_line(f"what was there before is kept as release {document['kept_as']}")
     if document.get("unvalidated"):
         yield one_line(document["unvalidated"])
     if document["audit"]:
@@ -85,17 +87,14 @@ def _release(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _left_behind(document: Mapping[str, Any]) -> Iterator[str]:
-    """What --set and --unset leave on the host although no file says so, and what ends it."""
+    """What --set and --unset leave on the host although no file says so, and what ends it: of this run what the next
+    deploy reverts, of this run and of those before what it does not."""
     overrides = (document.get("overrides") or {}) if _stands(document) else {}
-    undeclared = set(document.get("undeclared") or ()).intersection(overrides)
+    undeclared = document.get("undeclared") or ()
     if reverted := {name: value for name, value in overrides.items() if name not in undeclared}:
         yield one_line(f"left behind: {_said(reverted)}, which no host file says; the next deploy reverts it")
-    if stays := {name: value for name, value in overrides.items() if name in undeclared}:
-        out = " ".join(f"--unset {name}" for name, value in stays.items() if value is not None)
-        or_out = f", or until `deploy {out}`" if out else ""
-        yield one_line(
-            f"left behind: {_said(stays)}, which no host file names: it stays until one does{or_out}"
-        )
+    if stays := document.get("left_behind"):
+        yield one_line(leftovers.told(stays), 800)
 
 
 def _said(overrides: Mapping[str, str | None]) -> str:
@@ -106,13 +105,22 @@ def _said(overrides: Mapping[str, str | None]) -> str:
 
 def _way_back(document: Mapping[str, Any]) -> Iterator[str]:
     if _left_changed(document):
-        yield "to go back:"
+        yield one_line(f"to go back{_past(document)}:")
         yield f"  {way_back(document)}"
+
+
+def _past(document: Mapping[str, Any]) -> str:
+    """That the way back is not to where the deploy came from, or that even so it leads nowhere good."""
+    back = document.get("way_back") or {}
+    if back.get("amiss"):
+        return f" (WARNING: to a release that {back['amiss']}; none before it is better)"
+    return f", past {document['parent']}" if back and back["to"] != document.get("parent") else ""
 
 
 def way_back(document: Mapping[str, Any]) -> str:
     """The very command that undoes a deploy, as a shell takes it."""
-    to = ["--to", document["parent"]] if document.get("parent") else []
+    target = (document.get("way_back") or {}).get("to") or document.get("parent")
+    to = ["--to", target] if target else []
     return shlex.join([shipped.command(), "rollback", "--host", document["host"], *to])
 
 

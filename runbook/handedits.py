@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from runbook import observation, shipped
+from runbook import lineage, observation, shipped
 from runbook.errors import MissingOnHostError
 from runbook.plan import sha256
 
@@ -69,9 +69,9 @@ def tell(seen: Observation, say: Callable[[str], None]) -> tuple[HandEdit, ...]:
 def _edit(seen: Observation, here: Release, path: str) -> HandEdit:
     file = seen.files[path]
     digest = sha256(file.content)
-    keeping = [one for one in seen.releases if digest and _digest(one, path) == digest]
-    youngest = max(keeping, key=lambda one: one.created, default=None)
-    return HandEdit(path, here.id, file.absent, youngest.id if youngest else None)
+    known = lineage.newest_first(seen.releases)
+    keeping = (one.id for one in known if digest and _digest(one, path) == digest)
+    return HandEdit(path, here.id, file.absent, next(keeping, None))
 
 
 def _digest(release: Release, path: str) -> str | None:
@@ -89,9 +89,10 @@ def require_scripts(host: Host, seen: Observation) -> None:
 
 
 def _way_back(host: Host, seen: Observation, missing: Sequence[str]) -> Iterator[str]:
-    holding = [one for one in seen.releases if all(_digest(one, path) for path in missing)]
+    known = lineage.newest_first(seen.releases)
+    holding = [one for one in known if all(_digest(one, path) for path in missing)]
     here = [one for one in holding if one.id == seen.current]
-    best = max(here or holding, key=lambda one: one.created, default=None)
+    best = next(iter(here or holding), None)
     if best is None:
         yield "no release on the host has it: put it back there, or name another script in the host file"
         return

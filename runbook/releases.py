@@ -7,9 +7,11 @@ import datetime
 import statistics
 from typing import TYPE_CHECKING, Any
 
+from runbook import lineage
 from runbook.errors import ReleaseError, UsageError
 from runbook.handedits import current as current
 from runbook.handedits import edited_since as edited_since
+from runbook.measured import corrupt_of
 from runbook.model import Change, FileRecord, Release
 from runbook.plan import sha256
 from runbook.planning import toward
@@ -35,6 +37,8 @@ def manifest(
     rollout: str,
     engine: Mapping[str, Any] | None = None,
     units: Mapping[str, UnitState] | None = None,
+    by_hand: Iterable[str] = (),
+    unfinished: bool = False,
 ) -> dict[str, Any]:
     """A release as the host keeps it; `Release` is what `observation.release` reads back from it."""
     return {
@@ -60,6 +64,8 @@ def manifest(
         "bench": None,
         "engine": dict(engine or {}),
         "units": {name: _unit(state) for name, state in (units or {}).items()},
+        "by_hand": sorted(by_hand),
+        "unfinished": unfinished,
     }
 
 
@@ -111,7 +117,7 @@ def find(seen: Observation, release_id: str) -> Release:
 
 def _youngest(releases: Sequence[Release]) -> str:
     """The ids of the last few, youngest first, and how many more there are."""
-    ids = [release.id for release in sorted(releases, key=lambda one: one.created, reverse=True)]
+    ids = [release.id for release in lineage.newest_first(releases)]
     more = [f"and {len(ids) - _NAMED} more"] if len(ids) > _NAMED else []
     return ", ".join((*ids[:_NAMED], *more)) or "none"
 
@@ -137,12 +143,29 @@ def holds(release: Release, paths: Iterable[str]) -> bool:
 
 
 def rollback_target(seen: Observation, to: str | None) -> Release:
-    """Where a rollback goes: `to`; else what an interrupted deploy started from; else the parent of current.
+    """Where a rollback goes: `to`; else where an interrupted rollback was going; else to the nearest release that is fit,
+    from what an interrupted deploy started from or else the parent of current on; where none is fit to just that one.
 
     Raises UsageError for a `to` that is not there, ReleaseError where there is no such place.
     """
     if to:
         return named(seen, to)
+    start = _start_of_the_way_back(seen)
+    return start if _was_going_back(seen) else lineage.fit(seen.releases, start)
+
+
+def passed_over(seen: Observation, target: Release) -> list[Release]:
+    """The releases a rollback without `to` would come by before `target`, each of them not fit to be gone back to."""
+    start = _start_of_the_way_back(seen)
+    return lineage.passed_over(seen.releases, start, target)
+
+
+def _was_going_back(seen: Observation) -> bool:
+    left = seen.inflight or {}
+    return left.get("action") == "rollback" and isinstance(left.get("parent"), str)
+
+
+def _start_of_the_way_back(seen: Observation) -> Release:
     interrupted = (seen.inflight or {}).get("parent")
     if isinstance(interrupted, str):
         return find(seen, interrupted)
@@ -199,7 +222,6 @@ def _stored(record: FileRecord, stored: Mapping[str, Any] | None) -> bytes | Non
 
 def table(seen: Observation) -> list[dict[str, Any]]:
     """The releases, newest first, as JSON rows."""
-    newest_first = sorted(seen.releases, key=lambda release: release.created, reverse=True)
     return [
         {
             "id": release.id,
@@ -208,11 +230,12 @@ def table(seen: Observation) -> list[dict[str, Any]]:
             "created": release.created,
             "age": age(release, seen.now),
             "parent": release.parent,
-            "corrupt": {run["name"]: f"{run['corrupt']}/{run['sessions']}" for run in release.validations},
+            "unfinished": release.unfinished,
+            "corrupt": {run["name"]: corrupt_of(run) for run in release.validations},
             "upper_95": {run["name"]: run["upper_95"] for run in release.validations},
             "tok_s": _rates(release.bench),
         }
-        for release in newest_first
+        for release in lineage.newest_first(seen.releases)
     ]
 
 

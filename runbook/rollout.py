@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from runbook import comparison, flagtable, handedits, releases, remembered
+from runbook import comparison, flagtable, handedits, leftovers, lineage, releases, remembered
 from runbook.errors import (
     GateError,
     InterruptedByOperator,
@@ -57,12 +57,14 @@ def deploy(work: Work, options: Options) -> Story:
         before.unchanged(work, plan, seen, remembered.deploy)
         before.auditable(work)
         fit = preflight.check(work, seen, plan, load=load)
-        parent = files.secure(work, seen, fit.engine)
+        parent = _secured(work, story, seen, fit.engine)
+        back = _way_back(work, story, seen, parent)
         telling.warn(work, story, [*fit.warnings, *engine.warnings(parent.id, parent.engine, fit.engine)])
         baseline = baselines.baseline(work, parent, seen, plan, serving=fit.serving) if load else None
         story.extra["parent"] = parent.id
         story.release = _written(work, story, plan, seen, parent, fit.engine)
-        with _undone(work, story, plan, parent, serving=fit.serving):
+        story.extra["left_behind"] = files.by_hand(work, seen, plan)
+        with _undone(work, story, plan, parent, back, serving=fit.serving):
             restarting.restart(work, plan)
             watch = waiting.Watch.start(work) if plan.restarts else since
             _prove(work, story, plan, watch, load=load, baseline=baseline)
@@ -83,6 +85,7 @@ def check(work: Work, options: Options) -> Story:
         rows = flagtable.rows(work.host, seen)
         story.extra["flags"] = comparison.rows(work.host, seen)
         work.run.show("places", [row.places for row in rows if row.places])
+        _tell_left_behind(work, story, seen)
         drift = (*configuration.drift(rows), *configuration.argument_drift(work.host, seen), *refused)
         work.run.find(*drift, *configuration.unapplied(seen, story.plan, configuration.told(drift)))
         from runbook.verify import bookkeeping  # here, since only this page keeps the books and pays for them
@@ -145,9 +148,9 @@ def rollback(work: Work, options: Options) -> Story:
     with telling.told(work, story, audited=not options.dry_run):
         seen = looked(work, story, require_units, alone=not options.dry_run)
         target = releases.rollback_target(seen, options.to)
-        before.refuse_hand_edits(work, seen, force=options.force)
+        before.refuse_hand_edits(work, seen, target, force=options.force)
         plan = story.plan = files.plan_back(work, seen, target)
-        work.run.note(before.where_to(seen, target, plan))
+        work.run.note(before.where_to(seen, target, plan, named=bool(options.to)))
         work.run.show("plan", plan)
         if target.engine:
             telling.warn(work, story, engine.warnings(target.id, target.engine, engine.look(work)))
@@ -158,7 +161,7 @@ def rollback(work: Work, options: Options) -> Story:
         seen = before.lock(work, "rollback")
         before.unchanged(work, plan, seen, lambda host, seen: files.plan_back(work, seen, target))
         if options.force:
-            files.secure(work, seen)
+            _secured(work, story, seen)
         _return_to(work, story, plan, target)
         story.settled = True
     return story
@@ -202,6 +205,13 @@ def _expect(work: Work, options: Options, seen: Observation, plan: Plan, *, load
     """Say how long it will take to whoever is about to be asked."""
     if work.asks or options.dry_run:
         expecting.tell(work, seen, plan, load=load)
+
+
+def _tell_left_behind(work: Work, story: Story, seen: Observation) -> None:
+    """What --set left that no host file names, as a finding and in the last lines."""
+    left = leftovers.standing(work.host, leftovers.names(seen), leftovers.files_of(seen, story.plan))
+    story.extra["left_behind"] = left
+    work.run.find(*configuration.left_behind(work.host, left))
 
 
 def _tell_who_proves(work: Work, story: Story, here: Release | None) -> None:
@@ -259,31 +269,55 @@ def _written(
         raise deciding.after_the_write(error) from error
 
 
+def _secured(
+    work: Work, story: Story, seen: Observation, serving_with: Mapping[str, Any] | None = None
+) -> Release:
+    """The release of what is there, told in the last lines where it was saved just now."""
+    kept = files.secure(work, seen, serving_with)
+    if kept.id not in {release.id for release in seen.releases}:
+        story.extra["kept_as"] = kept.id
+    return kept
+
+
+def _way_back(work: Work, story: Story, seen: Observation, parent: Release) -> Release:
+    """Where this deploy goes back to: its parent, or what came before where nobody should go back to that."""
+    back = lineage.fit(seen.releases, parent)
+    if back.id != parent.id:
+        work.run.note(
+            f"the way back goes past release {parent.id}, which {lineage.amiss(parent)}, to {back.id}"
+        )
+    story.extra["way_back"] = {"to": back.id, "amiss": lineage.amiss(back)}
+    return back
+
+
 @contextlib.contextmanager
-def _undone(work: Work, story: Story, plan: Plan, parent: Release, *, serving: bool) -> Iterator[None]:
-    """Decide at the end of a deploy's proof: keep the release, or go back to its parent."""
+def _undone(
+    work: Work, story: Story, plan: Plan, parent: Release, back: Release, *, serving: bool
+) -> Iterator[None]:
+    """Decide at the end of a deploy's proof: keep the release, or go back."""
+    finishes = bool(plan.changes) or parent.unfinished
     try:
         yield
     except InterruptedByOperator:
-        deciding.mark(work, story, "unproven")
+        deciding.mark(work, story, "unproven", finishes=False)
         work.at("asking whether to roll back")
-        if plan.changes and work.offer(f"stopped; roll back to {parent.id} now?"):
-            _go_back(work, story, parent)
+        if plan.changes and work.offer(f"stopped; roll back to {back.id} now?"):
+            _go_back(work, story, back)
             story.settled = True
         raise
     except UnreachableError:
         raise  # nothing can be put back over a link that is gone: whoever comes next settles it
     except RunbookError as error:
         story.error = deciding.after_the_write(error)
-        deciding.mark(work, story, "failed")
+        deciding.mark(work, story, "failed", finishes=finishes)
         excerpt = error.excerpt if isinstance(error, GateError) else ""
         work.run.find(Finding("unit", Outcome.FAIL, str(story.error), {"journal": excerpt}))
         policy: str = work.host.policy.on_unhealthy
     else:
         verdict, policy = deciding.judge(work, story)
-        deciding.mark(work, story, verdict)
-    if policy == "rollback" and deciding.may_return(work, plan, parent, serving=serving):
-        _go_back(work, story, parent)
+        deciding.mark(work, story, verdict, finishes=finishes)
+    if policy == "rollback" and deciding.may_return(work, plan, parent, back, serving=serving):
+        _go_back(work, story, back)
 
 
 def _go_back(work: Work, story: Story, parent: Release) -> None:
@@ -299,6 +333,9 @@ def _return_to(work: Work, story: Story, plan: Plan, target: Release) -> None:
     story.extra.pop("flags", None)  # as they were before
     with _on_the_way(target):
         files.write_back(work, plan, target)
+        story.extra["left_behind"] = leftovers.standing(
+            work.host, target.by_hand, plan.wanted, work.undeclared
+        )
         restarting.restart(work, plan)
     story.rolled_back_to = story.extra.pop("going_back_to")
     with _once_back(target):
@@ -310,6 +347,7 @@ def _return_to(work: Work, story: Story, plan: Plan, target: Release) -> None:
         raise RollbackFailedError(
             f"the files of release {target.id} are back, but the service is not well: a person is needed"
         )
+    deciding.finish(work, target)
 
 
 def _on_the_way(target: Release) -> contextlib.AbstractContextManager[None]:

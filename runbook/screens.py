@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
+from runbook import leftovers
 from runbook.stages import amiss, inflight
 from runbook.text import columns, counted, folded, one_line, span
 from runbook.unsaid import TEXTS
@@ -29,10 +30,16 @@ def _units(shown: Mapping[str, Any]) -> list[str]:
     head = ("unit", "state", "since", "pid", "restarts", "environment")
     rows = [
         (unit["role"], unit["state"], ago(unit["since"], shown["now"]), str(unit["pid"] or "-"),
-         str(unit["restarts"]), unit["evidence"])
+         str(unit["restarts"]), _evidence(unit))
         for unit in shown["units"]
     ]  # fmt: skip
     return aligned([head, *rows])
+
+
+def _evidence(unit: Mapping[str, Any]) -> str:
+    """How it is known what a unit runs with, or why nobody can tell; of one that is down its state says that."""
+    why = unit["evidence_says"] if unit["evidence"] == "unknown" and unit["up"] else ""
+    return f"unknown: {why}" if why else str(unit["evidence"])
 
 
 def _flags(shown: Mapping[str, Any]) -> list[str]:
@@ -49,7 +56,12 @@ def _flags(shown: Mapping[str, Any]) -> list[str]:
     edited = [f"!! {path} {_edited(shown['kept_by'].get(path))}" for path in shown["edited"]]
     lines = [_flag_line(flag) for flag in wrong if flag not in quiet]
     unapplied = [one_line(f"!! {row['says']}") for row in shown["unapplied"]]
-    return [said + unknown, *gone, *edited, *lines, *unapplied]
+    return [said + unknown, *gone, *edited, *lines, *unapplied, *_left_behind(shown)]
+
+
+def _left_behind(shown: Mapping[str, Any]) -> list[str]:
+    left = shown["left_behind"]
+    return [one_line(f"!! {leftovers.told(left)}", 800)] if left else []
 
 
 def _edited(kept_by: str | None) -> str:
@@ -143,6 +155,7 @@ def _summed(shown: Mapping[str, Any]) -> list[str]:
         f"{counted(len(shown['edited']), 'file')} edited by another hand" if shown["edited"] else "",
         _so_many(drift, "drift") or ("" if shown["unapplied"] else "no drift"),
         f"{counted(len(shown['unapplied']), 'unit')} to restart" if shown["unapplied"] else "",
+        f"{len(shown['left_behind'])} left behind" if shown["left_behind"] else "",
         f"release {here['id']} ({here['verdict']}, {here['age']} old)" if here else "no release",
         f"last {_ended(last)}{_back(last)} {ago(last['ended'], shown['now'])} ago" if last else "no rollout",
         _so_many(len(shown["expiring"]), "expire"),
@@ -170,7 +183,8 @@ RELEASE_HEAD = ("", "release", "verdict", "age", "corrupt", "concurrency:tok/s",
 
 def _release_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     mark = "*" if row["current"] else " "
-    return (mark, row["id"], row["verdict"], row["age"], _corrupt(row), _rates(row), row["parent"] or "-")
+    verdict = f"{row['verdict']}, unfinished" if row["unfinished"] else row["verdict"]
+    return (mark, row["id"], verdict, row["age"], _corrupt(row), _rates(row), row["parent"] or "-")
 
 
 def _release_stacked(row: Mapping[str, Any], width: int) -> list[str]:

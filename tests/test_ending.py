@@ -47,12 +47,40 @@ def test_what_set_leaves_behind_is_said_while_it_stands() -> None:
 
 
 def test_what_set_leaves_behind_of_a_flag_that_no_file_names_is_not_called_reverted() -> None:
-    made = document(overrides={"A": "1", "B": "2", "C": None}, undeclared=["B", "C"])
+    made = document(
+        overrides={"A": "1", "B": "2", "C": None}, undeclared=["B", "C"], left_behind={"B": "2", "D": "4"}
+    )
     said = [line for line in ending.lines(made) if "left behind" in line]
     assert said == [
         "  left behind: A = 1, which no host file says; the next deploy reverts it",
-        "  left behind: B = 2, C absent, which no host file names: it stays until one does, or until `deploy --unset B`",
+        "  left behind: B = 2, D = 4, which no host file names: they stay until one does, or until `deploy --unset B --unset D`",
     ]
+
+
+@pytest.mark.parametrize("action", ["deploy", "rollback", "verify"])
+def test_what_set_left_is_told_by_every_run_that_ends_with_it(action: str) -> None:
+    rolled_back = {"rolled_back_to": "r1"} if action == "rollback" else {}
+    left = "  left behind: B = 2, which no host file names: it stays until one does, or until `deploy --unset B`"
+    assert left in ending.lines(document(action=action, left_behind={"B": "2"}, **rolled_back))
+
+
+def test_an_unset_variable_that_no_file_names_is_nobodys_business_any_more() -> None:
+    made = document(overrides={"C": None}, undeclared=["C"], left_behind={})
+    assert not any("left behind" in line for line in ending.lines(made))
+
+
+def test_the_way_back_goes_past_what_never_ran_and_says_where_it_leads_nowhere_good() -> None:
+    past = ending.lines(document(way_back={"to": "r0", "amiss": ""}))
+    assert past[-2:] == ["  to go back, past r1:", "    ./invoke rollback --host gpu1 --to r0"]
+    amiss = ending.lines(document(way_back={"to": "r1", "amiss": "failed its own verdict"}))
+    assert amiss[-2] == (
+        "  to go back (WARNING: to a release that failed its own verdict; none before it is better):"
+    )
+
+
+def test_what_was_saved_is_named_unless_it_is_the_release_itself() -> None:
+    assert "  what was there before is kept as release r0" in ending.lines(document(kept_as="r0"))
+    assert not any("is kept" in line for line in ending.lines(document(kept_as="r2")))
 
 
 def test_a_way_back_that_did_not_end_is_not_called_gone() -> None:

@@ -10,7 +10,7 @@ from runbook.unsaid import GONE
 UNIT: dict[str, Any] = {
     "role": "decode", "unit": "decode.service", "state": "active/running", "up": True, "down": False,
     "says": "active/running, MainPID 100", "pid": 100, "since": 1000.0, "restarts": 0,
-    "evidence": "environ",
+    "evidence": "environ", "evidence_says": "",
 }  # fmt: skip
 DOWN = UNIT | {
     "state": "inactive/dead",
@@ -35,8 +35,8 @@ LOCK = {"who": "ann@laptop", "since": "07:00", "step": "bench"}  # fmt: skip
 
 def shown(**fields: Any) -> dict[str, Any]:
     whole = {
-        "now": 8200.0, "units": [UNIT], "flags": [{**FLAG, "outcome": "pass"}], "unapplied": [], "edited": [],
-        "kept_by": {}, "gone": [],
+        "now": 8200.0, "units": [UNIT], "flags": [{**FLAG, "outcome": "pass"}], "unapplied": [], "left_behind": {},
+        "edited": [], "kept_by": {}, "gone": [],
         "current": CURRENT, "last": LAST, "expiring": [], "inflight": None, "lock": None,
     }  # fmt: skip
     return whole | fields
@@ -95,12 +95,19 @@ def test_what_is_not_well_has_a_line_of_its_own(fields: dict[str, Any], line: st
     assert line in screens.status(shown(**fields))
 
 
+def test_a_unit_whose_environment_is_unknown_says_why_unless_it_is_down() -> None:
+    silent = {"evidence": "unknown", "evidence_says": "title overwritten"}
+    _, up, down, *_ = screens.status(shown(units=[UNIT | silent, DOWN | silent]))[1:]
+    assert up.endswith("  unknown: title overwritten")
+    assert down.endswith("  unknown")
+
+
 def test_a_host_of_many_is_one_line_and_says_why_it_could_not_be_asked() -> None:
     known = {"host": "gpu1", "error": None, "status": shown(flags=[FLAG])}
     assert screens.one_host(known) == [
         "gpu1: 1 of 1 units up, 1 flag drifts, release r2 (proven, 3 d old), last deploy PASS 2 h ago"
     ]
-    assert screens.one_host({"host": "gpu2", "error": "no route\nto host"}) == ["gpu2: no route to host"]
+    assert screens.one_host({"host": "gpu2", "error": "no route\nto host"}) == ["gpu2: no route; to host"]
 
 
 def test_the_line_of_a_host_is_folded_between_its_words_where_it_is_too_wide() -> None:
@@ -158,7 +165,7 @@ def test_the_line_of_a_host_says_what_is_not_well(fields: dict[str, Any], said: 
 
 ROW = {
     "id": "20261130T074049-e436", "current": True, "verdict": "proven", "created": "", "age": "3 d", "parent": "r1",
-    "corrupt": {"final80": "0/80", "final60": "2/60"},
+    "unfinished": False, "corrupt": {"final80": "0/80", "final60": "2/60"},
     "upper_95": {"final80": 0.0368, "final60": 0.1}, "tok_s": {"1": 277.6, "8": 1942.7},
 }  # fmt: skip
 
@@ -170,6 +177,12 @@ def test_releases_are_one_table_with_bounds_and_rates_where_there_is_room() -> N
         "*  20261130T074049-e436  proven   3 d  final80 0/80 <3.68% final60 2/60  1:278 8:1943       r1",
         "   20261130T074049-e436  proven   3 d  -                                 -                  -",
     ]
+
+
+def test_a_release_that_never_fully_ran_says_so_in_both_shapes() -> None:
+    row = {**ROW, "verdict": "unproven", "unfinished": True}
+    assert "unproven, unfinished" in screens.releases([row])[1]
+    assert screens.releases([row], 60)[0] == "* 20261130T074049-e436  unproven, unfinished  3 d"
 
 
 def test_releases_stand_on_lines_of_their_own_where_it_is_narrow() -> None:

@@ -29,9 +29,21 @@ def release_prune(session: Session, state: str, keep: int) -> dict[str, list[str
 
 def surplus(known: list[dict[str, Any]], keep: int, here: str | None, back_to: str | None) -> list[str]:
     """The releases to remove, oldest first as `known` is: never the current one nor its parent, whatever `keep` says,
-    nor what an interrupted rollout goes back to; and none at all where no release is current."""
+    nor where a rollback from it goes, nor what an interrupted rollout goes back to; and none at all where no release is
+    current."""
     parents = {one["id"]: one.get("parent") for one in known if isinstance(one.get("id"), str)}
     if here is None or here not in parents or keep < 1:
         return []
-    kept = [here, parents[here], back_to, *list(parents)[-keep:]]
+    kept = [*_way_back(known, parents, here), back_to, *list(parents)[-keep:]]
     return [name for name in parents if name not in kept]
+
+
+def _way_back(known: list[dict[str, Any]], parents: dict[str, Any], here: str) -> list[Any]:
+    """The current release and those before it, as far as the first that is fit to be gone back to (`runbook/lineage.py`)."""
+    amiss = [
+        one.get("id") for one in known if one.get("unfinished") is True or one.get("verdict") == "failed"
+    ]
+    line = [here, parents[here]]
+    while line[-1] in amiss and parents[line[-1]] not in line:
+        line.append(parents[line[-1]])
+    return line

@@ -69,7 +69,8 @@ def _back(record: Mapping[str, Any]) -> str:
     changed = rows(table(record, "plan"), "changes")
     if not (stands and changed):
         return ""
-    return way_back({"host": text(record.get("host")), "parent": text(record.get("parent"))})
+    told = {key: text(record.get(key)) for key in ("host", "parent")}
+    return way_back({**told, "way_back": {"to": text(table(record, "way_back").get("to"))}})
 
 
 def _template() -> Template:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import shlex
 from typing import TYPE_CHECKING, Any
 
-from runbook import handedits, observation, releases
+from runbook import handedits, lineage, observation, releases, shipped
 from runbook.errors import (
     FileChangedError,
     InterruptedByOperator,
@@ -85,23 +86,36 @@ def refuse_unsettled(work: Work, seen: Observation) -> None:
         raise PreflightError(f"{work.host.name}: {inflight.told(seen.inflight)}; nothing was restarted")
 
 
-def refuse_hand_edits(work: Work, seen: Observation, *, force: bool) -> None:
+def refuse_hand_edits(work: Work, seen: Observation, target: Release, *, force: bool) -> None:
     """A rollback over files somebody edited by hand needs --force, which saves them first; what a release keeps is not lost."""
     edits = handedits.tell(seen, work.run.note)
     here, edited = releases.current(seen), [edit.path for edit in edits if edit.kept_by is None]
     if here and edited and not force:
         raise ReleaseError(
             f"{', '.join(edited)} changed since release {here.id} by another hand; "
-            "--force saves what is there as a release and goes back all the same"
-            f"{_by_hand(work, seen, here, edited)}"
+            f"--force saves what is there as a release and goes back to {target.id} all the same"
+            f"{_to_keep(work, here, target)}{_by_hand(work, seen, here, edited)}"
         )
 
 
-def where_to(seen: Observation, target: Release, plan: Plan) -> str:
-    """Where a rollback goes, in a sentence."""
+def _to_keep(work: Work, here: Release, target: Release) -> str:
+    """How the current release is put back, where the rollback would go to another."""
+    if here.id == target.id:
+        return ""
+    words = ("rollback", "--host", work.host.name, "--to", here.id, "--force")
+    return f"; to put back {here.id}, the current one:\n  {shlex.join((shipped.command(), *words))}"
+
+
+def where_to(seen: Observation, target: Release, plan: Plan, *, named: bool) -> str:
+    """Where a rollback goes: past what, where no release was `named`, and what is wrong with where it goes."""
     if target.id == seen.current and plan.empty:
         return f"already at release {target.id}: what is on the host is what it holds; --to names another"
-    return f"back to release {target.id}, {target.verdict}"
+    past = [] if named else releases.passed_over(seen, target)
+    told = [f"past {one.id}, which {lineage.amiss(one)}" for one in past]
+    if why := lineage.amiss(target):
+        best = lineage.fit(seen.releases, target).id == target.id
+        told.append(f"WARNING: it {why}{', and so it is with every release before it' if best else ''}")
+    return "; ".join((f"back to release {target.id}, {target.verdict}", *told))
 
 
 def _by_hand(work: Work, seen: Observation, here: Release, edited: Sequence[str]) -> str:

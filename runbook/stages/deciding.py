@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runbook import lineage
 from runbook.errors import GateError, HelperError, MissingOnHostError, PreflightError
 from runbook.verdict import Outcome, worst
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from runbook.errors import RunbookError
     from runbook.model import Observation, Release
     from runbook.plan import Plan
@@ -30,17 +33,20 @@ def judge(work: Work, story: Story) -> tuple[str, str]:
     return ("proven" if measured else "unproven"), "keep"
 
 
-def mark(work: Work, story: Story, verdict: str) -> None:
-    """Write a deploy's verdict and results into its release.
+def mark(work: Work, story: Story, verdict: str, *, finishes: bool) -> None:
+    """Write a deploy's verdict and results into its release, and where it `finishes` what was begun with it, that.
 
     A run that changed no file and concluded nothing learned nothing: an earlier verdict and its figures stay.
     """
+    fields: dict[str, Any] = {"unfinished": False} if finishes else {}
     if verdict == "unproven" and story.plan and not story.plan.changes and not _concluded(story):
         work.run.note(
             f"release {story.release} keeps its verdict: no file was changed, nothing was concluded"
         )
+        if fields:
+            _update(work, str(story.release), fields)
         return
-    fields: dict[str, Any] = {"verdict": verdict, "validations": story.measured.validations}
+    fields |= {"verdict": verdict, "validations": story.measured.validations}
     if story.measured.bench is not None:
         fields["bench"] = story.measured.bench
     with work.run.step("verdict") as step:
@@ -79,11 +85,26 @@ def after_the_write(error: RunbookError) -> RunbookError:
     return GateError(f"{error} (after the files were written)")
 
 
-def may_return(work: Work, plan: Plan, parent: Release, *, serving: bool) -> bool:
-    """Whether a rollback by itself is right; says why not."""
+def finish(work: Work, release: Release) -> None:
+    """A release that a rollback brought to its end is no longer one that never was."""
+    if release.unfinished:
+        _update(work, release.id, {"unfinished": False})
+
+
+def _update(work: Work, release: str, fields: Mapping[str, Any]) -> None:
+    """Write what no outcome depends on into a release; that it could not be written is said."""
+    try:
+        work.wire.call("release_update", state=work.host.state, id=release, fields=fields)
+    except (PreflightError, MissingOnHostError, HelperError) as error:
+        work.run.note(f"release {release} could not be told that it came to its end: {error}")
+
+
+def may_return(work: Work, plan: Plan, parent: Release, back: Release, *, serving: bool) -> bool:
+    """Whether a rollback by itself to `back`, the parent or what came before it, is right; says why not."""
     reasons = {
         "this run changed no file, so there is nothing to go back from": not plan.changes,
-        f"release {parent.id} failed its own verdict": parent.verdict == "failed",
+        f"release {parent.id} {lineage.FAILED}": parent.verdict == "failed",
+        f"release {back.id} {lineage.NEVER_RAN}": back.unfinished,
         "the service was not serving before the change either": not serving,
     }
     for reason, holds in reasons.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from runbook import edits, planning, releases
+from runbook import edits, leftovers, planning, releases
 from runbook.observation import release as parse_release
 from runbook.plan import sha256
 from runbook.ssh.row import asked, together
@@ -14,7 +14,7 @@ from runbook.text import counted
 from runbook.work import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from runbook.model import Change, Host, Observation, Release, UnitState
     from runbook.plan import Environment, Plan
@@ -38,9 +38,11 @@ def secure(work: Work, seen: Observation, engine: Mapping[str, Any] | None = Non
             "adopted",
             parent=here.id if here else None,
             files=releases.records(seen.files),
-            flags=_flags(work.host, seen),
+            flags=(flags := _flags(work.host, seen)),
             engine=engine,
             units=seen.units,
+            by_hand=leftovers.standing(work.host, leftovers.names(seen), flags, work.undeclared),
+            unfinished=_written_and_left(seen),
         )
         together(work.wire, *_saved(work, document))
         step.detail = f"release {document['id']} (adopted)"
@@ -51,13 +53,29 @@ def _flags(host: Host, seen: Observation) -> dict[str, Environment]:
     return dict(planning.toward(host, seen, ()).wanted)
 
 
+def _written_and_left(seen: Observation) -> bool:
+    """Whether what is on disk was written by a rollout that did not come to its end."""
+    return bool((seen.inflight or {}).get("parent"))
+
+
+def by_hand(work: Work, seen: Observation, plan: Plan) -> dict[str, str]:
+    """What of --set, of this run and of those before, no host file names and the plan's files have."""
+    given = leftovers.names(seen).union(work.undeclared)
+    return leftovers.standing(work.host, given, plan.wanted, work.undeclared)
+
+
 def write(
     work: Work, plan: Plan, seen: Observation, parent: Release, engine: Mapping[str, Any] | None = None
 ) -> str:
     """Write the plan's files and save them as a release, in one round trip; without changes the parent stays current."""
+    left = by_hand(work, seen, plan)
     if not plan.changes:
         if not plan.empty:
             inflight.begin(work, "deploy", back_to=None)
+        if not left.keys() <= set(parent.by_hand):
+            work.wire.call(
+                "release_update", state=work.host.state, id=parent.id, fields={"by_hand": sorted(left)}
+            )
         return parent.id
     with work.run.step("write") as step:
         document = _manifest(
@@ -68,12 +86,14 @@ def write(
             flags=plan.wanted,
             engine=engine,
             units=seen.units,
+            by_hand=left,
+            unfinished=True,
         )
         deeds = inflight.around(work, "write", _written(work, plan), *_saved(work, document))
         kept, *_ = together(
             work.wire,
             asked("release_mend", state=work.host.state, id=parent.id),
-            inflight.opened(work, "deploy", back_to=parent.id),
+            inflight.opened(work, "deploy", back_to=parent.id, by_hand=left),
             *deeds,
         )
         _tell_of_damage(work, parent, kept)
@@ -95,7 +115,8 @@ def write_back(work: Work, plan: Plan, target: Release) -> None:
     with work.run.step("write back") as step:
         written = (_written(work, plan),) if plan.changes else ()
         deeds = inflight.around(work, "write back", *written, _current(work, target.id))
-        together(work.wire, inflight.opened(work, "rollback", back_to=target.id), *deeds)
+        opened = inflight.opened(work, "rollback", back_to=target.id, by_hand=target.by_hand)
+        together(work.wire, opened, *deeds)
         step.detail = f"{counted(len(plan.changes), 'file')} of release {target.id}"
 
 
@@ -127,6 +148,8 @@ def _manifest(
     flags: Mapping[str, Environment],
     engine: Mapping[str, Any] | None,
     units: Mapping[str, UnitState],
+    by_hand: Iterable[str] = (),
+    unfinished: bool = False,
 ) -> dict[str, Any]:
     now = work.now()
     return releases.manifest(
@@ -139,6 +162,8 @@ def _manifest(
         rollout=work.rollout,
         engine=engine,
         units=units,
+        by_hand=by_hand,
+        unfinished=unfinished,
     )
 
 

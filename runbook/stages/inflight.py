@@ -10,7 +10,7 @@ from runbook.onhost.masking import mask_text
 from runbook.ssh.row import asked, together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from runbook.ssh.row import Asked
     from runbook.work import Work
@@ -22,9 +22,10 @@ def begin(work: Work, action: str, *, back_to: str | None) -> None:
     together(work.wire, opened(work, action, back_to=back_to))
 
 
-def opened(work: Work, action: str, *, back_to: str | None) -> Asked:
-    """The call by which `begin` opens the book."""
+def opened(work: Work, action: str, *, back_to: str | None, by_hand: Iterable[str] = ()) -> Asked:
+    """The call by which `begin` opens the book; `by_hand` are the variables of --set that its files will have."""
     doc = {**work.who(), **_why(work), "action": action, "step": None, "parent": back_to}
+    doc["by_hand"] = sorted(by_hand)
     return asked("inflight", state=work.host.state, doc=doc)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from runbook import comparison, handedits, releases, remembered
+from runbook import comparison, handedits, leftovers, releases, remembered
 from runbook.errors import EditRefusedError, LinkLostError, MissingOnHostError, RunbookError
 from runbook.probes import unit as unit_probe
 from runbook.stages import records
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from runbook.handedits import HandEdit
     from runbook.model import Argument, Flag, Host, Observation, Release, UnitState
+    from runbook.plan import Plan
     from runbook.work import Work
 
 # A flag that expires within so many days is told of: time to ask its owner before a verify fails for it.
@@ -28,11 +29,15 @@ def status(work: Work, seen: Observation) -> dict[str, Any]:
     here = releases.current(seen)
     today = datetime.datetime.fromtimestamp(seen.now, datetime.UTC).date()
     edits, flags = handedits.of(seen), comparison.rows(work.host, seen)
+    plan = _plan(work.host, seen)
     return {
         "now": seen.now,
         "units": [_unit(unit.role, seen.units[unit.name]) for unit in work.host.units],
         "flags": flags,
-        "unapplied": _unapplied(work.host, seen, flags),
+        "unapplied": _unapplied(work.host, seen, plan, flags),
+        "left_behind": leftovers.standing(
+            work.host, leftovers.names(seen), leftovers.files_of(seen, plan), work.undeclared
+        ),
         "edited": [edit.path for edit in edits if not edit.gone],
         "kept_by": {edit.path: edit.kept_by for edit in edits if edit.kept_by},
         "gone": _gone(work.host, seen, edits),
@@ -50,13 +55,19 @@ def _gone(host: Host, seen: Observation, edits: Sequence[HandEdit]) -> list[str]
     return list(dict.fromkeys((*scripts, *(edit.path for edit in edits if edit.gone))))
 
 
-def _unapplied(host: Host, seen: Observation, flags: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def _plan(host: Host, seen: Observation) -> Plan | None:
+    """What a deploy would do; None where none could be planned."""
+    try:
+        return remembered.deploy(host, seen)
+    except (EditRefusedError, MissingOnHostError):
+        return None
+
+
+def _unapplied(
+    host: Host, seen: Observation, plan: Plan | None, flags: Sequence[Mapping[str, Any]]
+) -> list[dict[str, str]]:
     """Units that run with what no file says, where none of `flags` tells so; none where no deploy could be planned."""
     told = {host.unit(row["unit"]).name for row in flags if row["outcome"] != Outcome.PASS.value}
-    try:
-        plan = remembered.deploy(host, seen)
-    except (EditRefusedError, MissingOnHostError):
-        return []
     return [
         {"unit": found.evidence["unit"], "outcome": found.outcome.value, "says": found.message}
         for found in configuration.unapplied(seen, plan, told)
@@ -78,6 +89,7 @@ def _unit(role: str, state: UnitState) -> dict[str, Any]:
         "since": state.processes.started_at or None,
         "restarts": int(properties.get("NRestarts") or 0),
         "evidence": state.processes.kind,
+        "evidence_says": state.processes.detail,
     }
 
 

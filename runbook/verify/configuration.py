@@ -79,6 +79,18 @@ def _unknown(host: Host, unit: Unit, why: str) -> str:
     )
 
 
+def left_behind(host: Host, left: Mapping[str, str]) -> tuple[Finding, ...]:
+    """What --set left that no host file names, as one finding: a warning, or what the policy makes of undeclared flags."""
+    if not left:
+        return ()
+    severity = host.policy.undeclared_flags
+    said = f"{', '.join(f'{name} = {value}' for name, value in left.items())}: by --set, and {host.source} does not name "
+    said += f"{'it' if len(left) == 1 else 'them'}; declare it under flags with a reason, or --unset it"
+    if severity == "warn":
+        return (Finding("ledger.left_behind", Outcome.PASS, f"warning: {said}", {"severity": severity}),)
+    return (Finding("ledger.left_behind", Outcome.FAIL, said, {"severity": severity}),)
+
+
 def told(drift: Sequence[Finding]) -> frozenset[str]:
     """The units that some finding of `drift` says are not as they should be."""
     return frozenset(

@@ -40,6 +40,16 @@ def test_a_manifest_that_names_nobody_is_left_alone() -> None:
     assert pruning.surplus(damaged, 1, "r2", {"x": 1}) == ["r0", "r1"]  # type: ignore[arg-type]
 
 
+def test_where_a_rollback_goes_stays_although_all_that_came_after_it_never_ran_or_failed() -> None:
+    known = chain(6)
+    known[4] |= {"unfinished": True}
+    known[3] |= {"verdict": "failed"}
+    assert pruning.surplus(known, 1, "r5", None) == ["r0", "r1"]
+    assert pruning.surplus([{**one, "unfinished": True} for one in known], 1, "r5", None) == []
+    loop = [{"id": "r0", "parent": "r1", "unfinished": True}, {"id": "r1", "parent": "r0", "unfinished": True}]
+    assert pruning.surplus([{"id": "old"}, *loop], 1, "r1", None) == ["old"]
+
+
 @given(st.integers(1, 30), st.integers(1, 30), st.data())
 def test_current_and_parent_always_stay_and_no_more_than_needed_goes(
     count: int, keep: int, data: st.DataObject

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from runbook import ending
 from runbook.events import Note
 from runbook.options import Options
 from runbook.stages import before
@@ -24,6 +25,24 @@ def test_a_rollback_over_hand_edits_is_refused_with_their_diff() -> None:
     assert "\n+export A=1" in message
 
 
+def test_a_refused_rollback_says_where_it_would_go_and_how_the_current_release_is_put_back() -> None:
+    fake, message = edited(b"export A=1\n")
+    here = fake.current or ""
+    parent = fake.releases[here]["parent"]
+    assert f"--force saves what is there as a release and goes back to {parent} all the same" in message
+    assert f"\n  ./invoke rollback --host gpu1 --to {here} --force\n" in message
+    to_here = str(rollback(fake, Options(to=here)).error)
+    assert f"goes back to {here} all the same\n--- " in to_here
+
+
+def test_a_forced_rollback_names_the_release_that_the_hand_edit_was_saved_as() -> None:
+    fake, _ = edited(b"export A=1\n")
+    known = set(fake.releases)
+    story = rollback(fake, Options(force=True))
+    (saved,) = set(fake.releases) - known
+    assert f"  what was there before is kept as release {saved}" in ending.lines(story.document())
+
+
 def test_secrets_in_hand_edits_stay_on_the_host() -> None:
     _, message = edited(b"export HF_TOKEN=hf_abcdef\n")
     assert "hf_abcdef" not in message
@@ -32,7 +51,8 @@ def test_secrets_in_hand_edits_stay_on_the_host() -> None:
 
 def test_a_rewritten_file_fills_no_screen() -> None:
     _, message = edited(b"echo line\n" * 500)
-    assert len(message.splitlines()) == before.DIFF_LINES + 2
+    diff = message[message.index("--- ") :]
+    assert len(diff.splitlines()) == before.DIFF_LINES + 1
     assert message.endswith("more lines)")
 
 
