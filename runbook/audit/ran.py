@@ -4,21 +4,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runbook.onhost.ran import ABSENT
 from runbook.text import counted, short_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runbook.audit.record import Record
 
+_MOST_NAMES = 4
+_NOT_FOUND = 127  # of a shell
+
 
 def summary(record: Record) -> Iterator[str]:
-    """How many programs ran and how they ended; nothing of a record that is older than this field."""
+    """How many programs ran, which of them the host does not have, and which failed; nothing of an older record."""
     rows = record.rows("programs")
     if rows:
-        other = sum(row.get("exit") != 0 for row in rows)
-        ended = f", {other} not with exit 0" if other else ""
-        yield f"ran {counted(len(rows), 'program')} on the host{ended} (-v lists them, and the calls that ran them)"
+        bad = [row for row in rows if row.get("exit") != 0]
+        absent = [row for row in bad if _is_absent(row)]
+        failed = [row for row in bad if row not in absent]
+        told = "".join(_named(of, said) for of, said in ((absent, "not there"), (failed, "failed")))
+        yield f"ran {counted(len(rows), 'program')} on the host{told} (-v lists them, and the calls that ran them)"
+
+
+def _is_absent(row: Mapping[str, Any]) -> bool:
+    """The host has no such program, or the shell that should have run it found none."""
+    return row.get("error") == ABSENT or row.get("exit") == _NOT_FOUND
+
+
+def _named(rows: Sequence[Mapping[str, Any]], said: str) -> str:
+    """`; not there: nvidia-smi`; nothing of none."""
+    names = list(dict.fromkeys(_name(row) for row in rows))
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"; {said}: {', '.join(names[:_MOST_NAMES])}{more}" if names else ""
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    name = str(row.get("command")).partition(" ")[0]
+    return f"what {name} was to run" if row.get("exit") == _NOT_FOUND else name
 
 
 def lines(record: Record) -> Iterator[str]:

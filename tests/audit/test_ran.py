@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from runbook.audit import ran
 from runbook.audit.record import Record
 
@@ -26,16 +28,29 @@ CALL = {
     "exit": None,
 }
 
+ABSENT = {"error": "there is no such program"}
+
 
 def of(**fields: Any) -> Record:
     return Record({"seq": 1, "hash": ""} | fields, b"")
 
 
-def test_one_line_says_how_many_ran_and_how_many_ended_otherwise() -> None:
-    (line,) = ran.summary(of(programs=[SHOW, SMI]))
-    assert line.startswith("ran 2 programs on the host, 1 not with exit 0")
-    (line,) = ran.summary(of(programs=[SHOW]))
-    assert line.startswith("ran 1 program on the host (-v lists")
+@pytest.mark.parametrize(
+    ("programs", "said"),
+    [
+        ([SHOW], "ran 1 program on the host (-v lists"),
+        ([SHOW, SMI], "ran 2 programs on the host; failed: nvidia-smi (-v"),
+        ([SMI | ABSENT, SMI | ABSENT | {"command": "nvidia-smi -q"}], "ran 2 programs on the host; not there: nvidia-smi (-v"),
+        ([SHOW | {"command": "sh -c x", "exit": 127}], "ran 1 program on the host; not there: what sh was to run (-v"),
+        ([SMI | ABSENT, SHOW | {"exit": 1}], "ran 2 programs on the host; not there: nvidia-smi; failed: systemctl (-v"),
+        ([SHOW | {"exit": 1, "command": name} for name in "abcdef"], "; failed: a, b, c, d and 2 more (-v"),
+    ],
+)  # fmt: skip
+def test_one_line_tells_programs_that_failed_from_those_that_the_host_does_not_have(
+    programs: list[dict[str, Any]], said: str
+) -> None:
+    (line,) = ran.summary(of(programs=programs))
+    assert said in line
 
 
 def test_a_record_of_before_there_were_programs_says_nothing_of_them() -> None:
