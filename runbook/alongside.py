@@ -21,10 +21,13 @@ _CHANGING = ("deploy", "rollback", "restart")
 
 def at_work(seen: Observation) -> str:
     """Who held the lock when the host was looked at, or that of a service directory with the same units; empty: nobody."""
-    if seen.lock_holder is not None:
-        return f"locked by {lock.words(seen.lock_holder)}"
-    held = (one for one in seen.beside if one["lock"] is not None)
-    return next((f"locked by {lock.beside_words(one)}" for one in held), "")
+    own = [] if seen.lock_holder is None else [f"locked by {lock.words(seen.lock_holder)}"]
+    return next(iter((*own, *at_work_beside(seen))), "")
+
+
+def at_work_beside(seen: Observation) -> list[str]:
+    """Who holds the locks of service directories with the same units."""
+    return [f"locked by {lock.beside_words(one)}" for one in seen.beside if one["lock"] is not None]
 
 
 def refuse(seen: Observation) -> None:

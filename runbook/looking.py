@@ -60,7 +60,7 @@ def list_releases(work: Work, options: Options) -> Story:
 def _remark(work: Work, seen: Observation) -> None:
     from runbook import releases
 
-    for remark in (*releases.remarks(seen), *alongside.kept_beside(seen)):
+    for remark in (*releases.remarks(seen), *alongside.at_work_beside(seen), *alongside.kept_beside(seen)):
         work.run.note(remark)
 
 

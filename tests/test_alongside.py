@@ -113,6 +113,13 @@ def test_another_service_directory_with_releases_of_the_same_units_is_a_warning(
     assert notes.count(said) == 1
 
 
+def test_status_says_who_is_at_work_by_another_host_file() -> None:
+    _, notes = heard(looking.status, settled(beside=[BESIDE | {"lock": BOB}]), Options())
+    assert any(
+        note.startswith("locked by bob@desk since 07:00, now at: restart prefill, by /var") for note in notes
+    )
+
+
 def test_the_warning_is_in_the_document_too() -> None:
     story, _ = heard(rollout.check, settled(beside=[BESIDE]), Options(skip_validation=True))
     assert [said[:36] for said in story.document()["warnings"]] == ["warning: /var/lib/runbook/gpu1 on th"]
