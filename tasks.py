@@ -25,7 +25,7 @@ HELP = {
     "yes": "do not ask; needed without a terminal (the lab is never asked about)",
     "json": "one JSON document on stdout and nothing else",
     "reason": "why, for the audit",
-    "skip-validation": "no validations and no bench (a release then stays unproven)",
+    "skip-validation": "no validations and no bench (a new release then stays unproven)",
     "load": "put load on a host with live traffic",
     "accept-new": "accept and remember the key of a host never seen before",
     "file": "preview --set and --unset on a local serve script, an option with its dashes being a launch argument "
@@ -106,7 +106,9 @@ def deploy(
     """Edit, restart, wait, validate, bench; keep the result or roll back."""
 
 
-@host_task("verify")
+@host_task(
+    "verify", help={"skip-validation": "no validations and no bench: flags, health and readiness alone"}
+)
 def verify(
     c: Context,
     host: Names = None,

@@ -41,6 +41,8 @@ def run(request: Request, *, listeners: Sequence[Listener] = ()) -> int:
         return refuse(request, error)
     documents: list[dict[str, Any]] = []
     for name in names:
+        if len(names) > 1:
+            view.say(f"== {name}")
         documents.append(one(request, name, view, listeners))
         if ends_the_row(request, documents[-1]):
             break

@@ -67,3 +67,11 @@ def test_json_of_a_lab_that_is_not_up_is_one_document(
 ) -> None:
     assert command_line.run("status", json=True) == 3
     assert json.loads(capsys.readouterr().out)["error"].startswith("the lab is not up")
+
+
+def test_of_several_hosts_each_is_told_under_its_name(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_line.run("status", host=["gpu1", "gpu2"]) == 2
+    told = capsys.readouterr().out.splitlines()
+    assert told.index("== gpu1") < told.index("status gpu1: REFUSED (exit 2)") < told.index("== gpu2")

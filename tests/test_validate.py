@@ -58,7 +58,10 @@ def test_an_unknown_name_lists_those_there_are_before_any_load() -> None:
 
 def test_a_host_without_validations_is_told_so() -> None:
     story = validate(a_host(host=host(validations=())))
-    assert (story.exit_code, "no validations; it has: none" in str(story.error)) == (2, True)
+    assert (story.exit_code, "declares no validation, so there is none to run" in str(story.error)) == (
+        2,
+        True,
+    )
 
 
 def test_corruption_exits_1_changes_nothing_and_says_what_was_not_run() -> None:

@@ -27,7 +27,7 @@ def run(asked: Asked) -> int:
     names = asked.request.hosts or _mirrored(asked.mirrors)
     if not names:
         raise UsageError(f"no audit mirror in {asked.mirrors}: audit.verify --host NAME reads a host's chain")
-    documents = [_one(asked, name, view) for name in names]
+    documents = [_one(asked, name, view, headed=len(names) > 1) for name in names]
     app.finish(asked.request, view, documents, ())
     return app.exit_code([document["exit_code"] for document in documents])
 
@@ -36,7 +36,9 @@ def _mirrored(directory: Path) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in directory.glob("*.jsonl")))
 
 
-def _one(asked: Asked, name: str, view: View) -> dict[str, Any]:
+def _one(asked: Asked, name: str, view: View, *, headed: bool) -> dict[str, Any]:
+    if headed:
+        view.say(f"== {name}")
     told = Run(view.listeners())
     story = Story("audit.verify", name, "", told.steps, told.findings)
     look = _on_the_host if asked.request.hosts else _here

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import statistics
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from runbook.plan import Plan
     from runbook.work import Work
 
+MOST_NAMES = 3  # in one sentence
 LOOKED_AT = 5  # of a step's durations, the youngest
 _ALIKE = {"bench before": "bench"}  # one load, where it never ran under the first name
 
@@ -30,10 +32,8 @@ class Expected(NamedTuple):
 
     def __str__(self) -> str:
         if not self.seconds:
-            return (
-                f"how long this takes is not known: {', '.join(self.new)} never ran to its end on this host"
-            )
-        rest = f", plus the time of what never ran here before: {', '.join(self.new)}" if self.new else ""
+            return f"how long this takes is not known: {_named(self.new)} never ran to its end on this host"
+        rest = f", plus the time of what never ran here before: {_named(self.new)}" if self.new else ""
         return one_line(f"this should take about {_told(self.seconds)}, by the last rollouts here{rest}", 300)
 
 
@@ -97,6 +97,14 @@ def _passed(steps: Sequence[Any]) -> Iterator[tuple[str, float]]:
         name, lasted = step.get("name"), step.get("duration_s")
         if isinstance(name, str) and isinstance(lasted, int | float) and 0 <= lasted < math.inf:
             yield name, float(lasted)
+
+
+def _named(steps: Sequence[str]) -> str:
+    """A few steps by their names, more of them by their kinds: `3 × restart, 3 × health, ready`."""
+    if len(steps) <= MOST_NAMES:
+        return ", ".join(steps)
+    kinds = collections.Counter(step.partition(" ")[0] for step in steps)
+    return ", ".join(f"{times} × {kind}" if times > 1 else kind for kind, times in kinds.items())
 
 
 def _told(seconds: float) -> str:

@@ -70,9 +70,10 @@ def chosen(host: Host, names: Sequence[str]) -> tuple[Validation, ...]:
     """The host's validations of these names, all of them without names. Raises UsageError naming those there are."""
     known = {spec.name: spec for spec in host.validations}
     unknown = [name for name in names if name not in known]
-    if unknown or not known:
-        wanted = f"no validation named {unknown[0]!r}" if names else "no validations"
-        raise UsageError(f"{host.source}: {wanted}; it has: {', '.join(known) or 'none'}")
+    if not known:
+        raise UsageError(f"{host.source} declares no validation, so there is none to run")
+    if unknown:
+        raise UsageError(f"{host.source}: no validation named {unknown[0]!r}; it has: {', '.join(known)}")
     return tuple(known[name] for name in dict.fromkeys(names)) or host.validations
 
 

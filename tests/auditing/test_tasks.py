@@ -186,6 +186,21 @@ def test_sound_mirrors_pass(project: Path, capsys: pytest.CaptureFixture[str]) -
     assert jsonschemas.problems(found) == []
 
 
+def test_of_several_copies_each_stands_under_its_name(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(project, "audit.verify") == 0
+    told = capsys.readouterr().out.splitlines()
+    first, second = (told.index(f"== {name}") for name in ("gpu1", "gpu2"))
+    assert (
+        first,
+        "each of 3 is the one" in told[1],
+        told.index("audit.verify gpu1: PASS (exit 0)") < second,
+    ) == (0, True, True)
+    assert run(project, "audit.verify", host=["gpu1"], json=True) != 0
+    assert "==" not in capsys.readouterr().out
+
+
 def test_one_bad_byte_fails_and_the_record_is_named(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,6 +44,17 @@ def record(outcome: str = "pass", **seconds: Any) -> dict[str, Any]:
         ),
         (("bench",), [], "how long this takes is not known: bench never ran to its end on this host"),
         (
+            ("bench before", "restart a", "restart b", "health a", "ready", "validate final80", "bench"),
+            [],
+            "how long this takes is not known: 2 × bench, 2 × restart, health, ready, validate never ran to its end on this host",
+        ),
+        (
+            ("restart a", "restart b", "health a", "health b", "ready"),
+            [record(ready=7)],
+            "this should take about 7 s, by the last rollouts here, plus the time of what never ran here before: "
+            "2 × restart, 2 × health",
+        ),
+        (
             ("bench",),
             [record("fail", bench=3)],
             "how long this takes is not known: bench never ran to its end on this host",
@@ -78,9 +89,7 @@ def notes(fake: FakeHost, *, asks: bool, **options: Any) -> list[str]:
 
 def test_who_is_asked_is_told_how_long_it_will_take_and_who_said_yes_is_not() -> None:
     fake = a_host()
-    assert any(
-        "not known: restart prefill, restart decode, health" in note for note in notes(fake, asks=True)
-    )
+    assert any("not known: 2 × restart, " in note for note in notes(fake, asks=True))
     fake = a_host()
     deploy(fake)
     fake.lock = None
