@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook.ending import gone_back, way_back
 from runbook.report import curves, sections, tables
-from runbook.report.reading import outcome_of, rows, table, text
+from runbook.report.reading import ended, outcome_of, rows, table, text
 from runbook.text import clean
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def context(record: Mapping[str, Any], chain: str | None) -> dict[str, Any]:
     return {
         "heading": sections.heading(record),
         "outcome": outcome_of(record.get("outcome")),
+        "ended": ended(record),
         "summary": sections.summary(record),
         "back": _back(record),
         "troubles": sections.troubles(record),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runbook.text import clean
-from runbook.verdict import Outcome
+from runbook.verdict import Outcome, ended_as
 
 LONGEST_TEXT = 20_000
 MOST_ROWS = 400
@@ -50,6 +50,11 @@ def number(value: Any) -> float | None:
 
 def numbers(record: Any, key: str) -> list[float]:
     return [found for value in items(record, key) if (found := number(value)) is not None]
+
+
+def ended(record: Mapping[str, Any]) -> str:
+    """A record's outcome in a word, as `status` and `audit.list` say it: `declined` and `refused` are told from errors."""
+    return ended_as({**record, "outcome": outcome_of(record.get("outcome"))})
 
 
 def outcome_of(value: Any) -> str:

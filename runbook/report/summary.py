@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runbook.report import sections, tables
-from runbook.report.reading import outcome_of, rows, table, text
+from runbook.report.reading import ended, rows, table, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,8 +33,7 @@ def escaped(value: str) -> str:
 
 
 def _head(record: Mapping[str, Any]) -> Iterator[str]:
-    outcome = outcome_of(record.get("outcome")).upper()
-    yield f"**{escaped(sections.heading(record))}: {outcome}**"
+    yield f"**{escaped(sections.heading(record))}: {ended(record).upper()}**"
     yield ""
     wanted = ("rollout", "began", "took", "by", "reason", "release", "on the command line", "error")
     facts = [f"{name} {escaped(value)}" for name, value in sections.summary(record) if name in wanted]

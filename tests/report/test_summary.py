@@ -53,3 +53,13 @@ def test_long_lists_are_cut() -> None:
 def test_a_loss_that_is_seen_and_allowed_is_still_named_one(slower: bool, said: str) -> None:
     row = {"concurrency": 8, "low": 0.925, "high": 0.98, "verdict": "no regression", "slower": slower}
     assert said in report.markdown(record("word", bench={"comparison": {"rows": [row]}}))
+
+
+def test_a_deploy_that_was_declined_is_called_so_on_the_page_too() -> None:
+    declined = {
+        "action": "deploy", "host": "gpu1", "outcome": "error", "exit_code": 130, "steps": [{"name": "plan", "outcome": "pass"}],
+    }  # fmt: skip
+    assert report.markdown(declined).startswith("**deploy gpu1: DECLINED**\n")
+    page = report.html(declined)
+    assert '<span class="badge error">declined</span>' in page
+    assert "<title>deploy gpu1: declined</title>" in page
