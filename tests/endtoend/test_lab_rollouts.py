@@ -72,13 +72,23 @@ def test_a_second_deploy_has_nothing_to_do(fixed: Desk) -> None:
     assert (document["exit_code"], fixed.scripts) == (0, scripts)
 
 
-def test_a_held_lock_ends_a_second_deploy_with_the_holders_name(before: Desk) -> None:
+@pytest.mark.parametrize(
+    "second",
+    [
+        ("deploy", "--skip-validation"),
+        pytest.param(("restart", "--unit", "decode"), marks=pytest.mark.heavy),
+        pytest.param(("verify",), marks=pytest.mark.heavy),
+    ],
+)
+def test_a_held_lock_ends_who_changes_or_measures_with_the_holders_name(
+    before: Desk, second: tuple[str, ...]
+) -> None:
     with before.start("deploy", "--skip-validation", "--verbose") as first:
         assert reached(first, "restart prefill …")
-        second = before.document("deploy", "--skip-validation")
+        refused = before.document(*second)
         first.communicate(timeout=60)
-    assert (first.returncode, second["exit_code"]) == (0, 6)
-    assert "now at: restart prefill" in second["error"]
+    assert (first.returncode, refused["exit_code"]) == (0, 6)
+    assert "now at: restart prefill" in refused["error"]
 
 
 # On a host in memory every moment is tried (tests/test_rollout.py); here the ones that differ on a real one.
