@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook import benchlines, hints, leftovers, shipped
 from runbook.request import LAB
-from runbook.text import clean, one_line
+from runbook.text import clean, counted, one_line
 from runbook.verdict import WORST_FIRST, Outcome, ended_as
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def lines(document: Mapping[str, Any]) -> list[str]:
     """The document's last lines; the first is the headline, the others are indented below it."""
-    parts = (_error, _bad, _validations, _bench, _release, _left_behind, _way_back, hints.of)
+    parts = (_error, _bad, _warned, _validations, _bench, _release, _left_behind, _way_back, hints.of)
     return [headline(document), *(f"  {line}" for part in parts for line in part(document))]
 
 
@@ -45,6 +45,18 @@ def _bad(document: Mapping[str, Any]) -> Iterator[str]:
     for finding in sorted(document["findings"], key=lambda found: WORST_FIRST.index(found["outcome"])):
         if finding["outcome"] != Outcome.PASS.value and finding["message"] != document["error"]:
             yield f"{finding['outcome']}: {finding['check']}: {one_line(finding['message'])}"
+
+
+def _warned(document: Mapping[str, Any]) -> Iterator[str]:
+    """How often a verify warned, and of what: a warning stands far above its end. What --set left is told by itself."""
+    warned = [found["check"] for found in document["findings"] if _is_warning(found)]
+    if document["action"] == "verify" and warned:
+        yield one_line(f"{counted(len(warned), 'warning')} above: {', '.join(dict.fromkeys(warned))}")
+
+
+def _is_warning(found: Mapping[str, Any]) -> bool:
+    warns = (found.get("evidence") or {}).get("severity") == "warn"
+    return warns and found["outcome"] == Outcome.PASS.value and found["check"] != leftovers.CHECK
 
 
 def _validations(document: Mapping[str, Any]) -> Iterator[str]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     Environments = Mapping[str, Mapping[str, str | None]]
 
 
+CHECK = "ledger.left_behind"  # of the finding by which a verify tells it
+
+
 def names(seen: Observation) -> frozenset[str]:
     """The variables set by hand that a look tells of: of the current release, and of a rollout that did not come to save one."""
     here = (release for release in seen.releases if release.id == seen.current)

@@ -60,7 +60,9 @@ def test_what_set_leaves_behind_of_a_flag_that_no_file_names_is_not_called_rever
 @pytest.mark.parametrize("action", ["deploy", "rollback", "verify"])
 def test_what_set_left_is_told_by_every_run_that_ends_with_it(action: str) -> None:
     rolled_back = {"rolled_back_to": "r1"} if action == "rollback" else {}
-    left = "  left behind: B = 2, which no host file names: it stays until one does, or until `deploy --unset B`"
+    left = (
+        "  left behind: B = 2, which no host file names: it stays until one does, or until `deploy --unset B`"
+    )
     assert left in ending.lines(document(action=action, left_behind={"B": "2"}, **rolled_back))
 
 
@@ -76,6 +78,17 @@ def test_the_way_back_goes_past_what_never_ran_and_says_where_it_leads_nowhere_g
     assert amiss[-2] == (
         "  to go back (WARNING: to a release that failed its own verdict; none before it is better):"
     )
+
+
+def test_a_verify_says_at_its_end_that_it_warned_and_of_what() -> None:
+    def warning(check: str) -> dict[str, object]:
+        return {"check": check, "outcome": "pass", "message": "warning: x", "evidence": {"severity": "warn"}}
+
+    plain = {"check": "ledger.pair", "outcome": "pass", "message": "x", "evidence": {}}
+    found = [warning("ledger.undeclared"), warning("ledger.undeclared"), warning("ledger.left_behind"), plain]
+    lines = ending.lines(document(action="verify", findings=found))
+    assert lines[1] == "  2 warnings above: ledger.undeclared"
+    assert not any("above" in line for line in ending.lines(document(findings=found)))
 
 
 def test_what_was_saved_is_named_unless_it_is_the_release_itself() -> None:

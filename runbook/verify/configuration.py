@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from runbook import argumenttable, planning, restarts, shipped
+from runbook import argumenttable, leftovers, planning, restarts, shipped
 from runbook.errors import EditRefusedError
 from runbook.places import names
 from runbook.verdict import Finding, Outcome
@@ -87,8 +87,8 @@ def left_behind(host: Host, left: Mapping[str, str]) -> tuple[Finding, ...]:
     said = f"{', '.join(f'{name} = {value}' for name, value in left.items())}: by --set, and {host.source} does not name "
     said += f"{'it' if len(left) == 1 else 'them'}; declare it under flags with a reason, or --unset it"
     if severity == "warn":
-        return (Finding("ledger.left_behind", Outcome.PASS, f"warning: {said}", {"severity": severity}),)
-    return (Finding("ledger.left_behind", Outcome.FAIL, said, {"severity": severity}),)
+        return (Finding(leftovers.CHECK, Outcome.PASS, f"warning: {said}", {"severity": severity}),)
+    return (Finding(leftovers.CHECK, Outcome.FAIL, said, {"severity": severity}),)
 
 
 def told(drift: Sequence[Finding]) -> frozenset[str]:
