@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -99,6 +100,24 @@ def test_two_deploys_at_once_end_with_one_at_work_and_one_that_names_it(
     assert second.code == 6
     assert first.end().code == 0
     assert "deploy" in second.document["error"]
+
+
+def test_a_second_host_file_of_the_machine_waits_for_the_first_and_is_told_to_share_its_state(
+    operator: Operator, host: TestHost
+) -> None:
+    declared = (operator.directory / "hosts" / "gpu1.yml").read_text()
+    operator.describe("twin", re.sub(r"(?m)^service:.*\n", "", declared) + "service: twin\n")
+    first = operator.start("deploy", "gpu1", held=True, skip_validation=True)
+    for name in first.steps():
+        if name.startswith("restart"):
+            second = operator.run("deploy", "twin", skip_validation=True)
+            break
+    assert (second.code, first.end().code) == (6, 0)
+    assert f"by {laying.STATE}, which has {laying.unit('decode')}" in second.document["error"]
+    (warning,) = operator.run("plan", "twin").document["warnings"]
+    assert warning.startswith(f"warning: {laying.STATE} on this host also keeps releases of ")
+    back = operator.run("rollback", "twin")
+    assert (back.code, back.document["warnings"]) == (2, [warning])
 
 
 def test_a_rollback_works_with_a_broken_script_and_a_dead_server(operator: Operator, host: TestHost) -> None:
