@@ -18,19 +18,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One argument of one unit; `launch` is its script's command line, `running` its process's."""
+    """One argument of one unit; `launch` is its script's command line, `running` its process's. `denied`: the login may not
+    read the script."""
 
     argument: Argument
     unit: Unit
     launch: Arguments
     running: Arguments
     pid: int
+    denied: bool = False
 
     @property
     def outcome(self) -> Outcome:
+        if self.denied:
+            return self._of_process_alone
         if not self.launch.tells(self.argument.name) or self._in(self.launch) != self.argument.words:
             return Outcome.FAIL
         return self.as_launched
+
+    @property
+    def _of_process_alone(self) -> Outcome:
+        """What runs can be wrong whatever a script says, and right only by what it says."""
+        running = self.running.tells(self.argument.name)
+        wrong = running and self._in(self.running) != self.argument.words
+        return Outcome.FAIL if wrong else Outcome.INCONCLUSIVE
 
     @property
     def as_launched(self) -> Outcome:
@@ -69,7 +80,7 @@ class Row:
             "flag": self.argument.name,
             "unit": self.unit.role,
             "wanted": _one(self.argument.words),
-            "file": _one(self._in(self.launch)) if self.launch.tells(self.argument.name) else unsaid.UNKNOWN,
+            "file": self._file,
             "running": _one(self._in(self.running)) if known else None,
             "evidence": "cmdline" if known else "unknown",
             "outcome": self.outcome.value,
@@ -78,6 +89,12 @@ class Row:
             "since": since and since.isoformat(),
             "expires": expires and expires.isoformat(),
         }
+
+    @property
+    def _file(self) -> str | None:
+        if self.denied:
+            return unsaid.DENIED
+        return _one(self._in(self.launch)) if self.launch.tells(self.argument.name) else unsaid.UNKNOWN
 
     def _in(self, found: Arguments) -> Values | None:
         return found.of(self.argument.name)
@@ -99,6 +116,7 @@ def rows(host: Host, seen: Observation) -> tuple[Row, ...]:
 
 def _of_unit(unit: Unit, seen: Observation) -> tuple[Row, ...]:
     processes = seen.units[unit.name].processes
-    launch = arguments.of_file(unit.script, seen.files[unit.script or ""].content)
+    script = seen.files[unit.script or ""]
+    launch = arguments.of_file(unit.script, script.content)
     running = arguments.of_process(launch, processes)
-    return tuple(Row(argument, unit, launch, running, processes.pid) for argument in unit.args)
+    return tuple(Row(argument, unit, launch, running, processes.pid, script.denied) for argument in unit.args)

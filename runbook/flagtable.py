@@ -14,7 +14,7 @@ from runbook.places.reading import Files
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
-    from runbook.model import FileState, Flag, Host, Observation, Unit
+    from runbook.model import Flag, Host, Observation, Unit
     from runbook.places.origins import Origins
     from runbook.places.told import Told
 
@@ -35,11 +35,13 @@ class Row:
 
     @property
     def outcome(self) -> Outcome:
-        if self.in_file != self.flag.value:
+        if self.in_file not in (self.flag.value, unsaid.DENIED):
             return Outcome.FAIL
         if self.running_kind == "unknown":
             return Outcome.INCONCLUSIVE
-        return Outcome.PASS if self.running == self.flag.value else Outcome.FAIL
+        if self.running != self.flag.value:
+            return Outcome.FAIL
+        return Outcome.INCONCLUSIVE if self.in_file == unsaid.DENIED else Outcome.PASS
 
     @property
     def message(self) -> str:
@@ -80,17 +82,29 @@ def _row(flag: Flag, unit: Unit, found: Origins | None, seen: Observation) -> Ro
     return Row(
         flag,
         unit,
-        in_file=_in_file(flag.name, found, seen.files.get(unit.script or "")),
+        in_file=_in_file(flag.name, found, seen, unit),
         running=processes.environ.get(flag.name),
         running_kind=processes.kind,
         places=told.of_flag(flag, unit.role, found, processes) if found else None,
     )
 
 
-def _in_file(name: str, found: Origins | None, script: FileState | None) -> str | None:
+def _in_file(name: str, found: Origins | None, seen: Observation, unit: Unit) -> str | None:
     if found is None:
+        script = seen.files.get(unit.script or "")
+        if script and script.denied:
+            return unsaid.DENIED
         return unsaid.GONE if script and script.absent else unsaid.UNREADABLE
-    return found.values.get(name) if found.tells(name) else unsaid.DYNAMIC
+    if not found.tells(name):
+        return unsaid.DYNAMIC
+    value = found.values.get(name)
+    return unsaid.DENIED if value is None and _may_be_set_unseen(found, seen) else value
+
+
+def _may_be_set_unseen(found: Origins, seen: Observation) -> bool:
+    """Whether a file that feeds the unit is closed to this login: what no other sets, it may."""
+    closed = [path for path, file in (*seen.files.items(), *seen.feeds.items()) if file.denied]
+    return any(path in line for line in found.unread for path in closed)
 
 
 def _origins(unit: Unit, host: Host, seen: Observation) -> Origins | None:

@@ -42,11 +42,13 @@ def current(seen: Observation) -> Release | None:
 
 
 def edited_since(seen: Observation, release: Release) -> tuple[str, ...]:
-    """Paths whose bytes on disk are not the release's."""
+    """Paths whose bytes on disk are not the release's; of a file that the login may not read nobody can say so."""
     return tuple(
         record.path
         for record in release.files
-        if record.path in seen.files and sha256(seen.files[record.path].content) != record.sha256
+        if record.path in seen.files
+        and not seen.files[record.path].denied
+        and sha256(seen.files[record.path].content) != record.sha256
     )
 
 

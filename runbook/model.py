@@ -266,7 +266,8 @@ class Host(NamedTuple):
 
 
 class FileState(NamedTuple):
-    """One file as read on the host. `content` None: it does not exist, or cannot be read. `real_path` follows symlinks."""
+    """One file as read on the host. `content` None: it does not exist, or cannot be read; `denied`: this login may not, and
+    whether there is one is not known. `real_path` follows symlinks."""
 
     path: str
     real_path: str
@@ -276,6 +277,7 @@ class FileState(NamedTuple):
     gid: int = 0
     ctime_ns: int = 0
     error: str | None = None
+    denied: bool = False
 
     @property
     def absent(self) -> bool:
@@ -327,7 +329,8 @@ class Observation(NamedTuple):
     is the environment systemd's manager hands to every unit, as far as we asked; `manager_error` says why it is not known.
     `damaged` names what lies among the releases and cannot be read as one. `set_once` maps a role to every variable that a
     kept release gave it: what runs may have one although no file says it any more. `beside` are other service directories of
-    the host that keep releases of the same units (`onhost.beside`), `audit_bytes` is how long its audit was.
+    the host that keep releases of the same units (`onhost.beside`), `audit_bytes` is how long its audit was. `near` maps a
+    unit or file that is not there to what of the host has almost its name.
     """
 
     facts: Mapping[str, Any]
@@ -348,6 +351,7 @@ class Observation(NamedTuple):
     set_once: Mapping[str, tuple[str, ...]] = {}
     beside: tuple[Mapping[str, Any], ...] = ()
     audit_bytes: int = 0
+    near: Mapping[str, tuple[str, ...]] = {}
 
 
 # ------------------------------------------------------------------ what we would change

@@ -6,7 +6,7 @@ import base64
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from runbook.errors import MissingOnHostError
+from runbook.errors import MissingOnHostError, PreflightError
 from runbook.model import FileRecord, FileState, Observation, Processes, Release, UnitState
 from runbook.places.names import PATTERNS
 
@@ -64,6 +64,7 @@ def parse(answer: Mapping[str, Any]) -> Observation:
         manager_error=answer["manager"]["error"],
         damaged=damaged,
         set_once=set_once(releases),
+        near={name: tuple(meant) for name, meant in (answer.get("near") or {}).items()},
         beside=tuple(state.get("beside") or ()),
         audit_bytes=state.get("audit_bytes") or 0,
     )
@@ -101,6 +102,7 @@ def _file(path: str, found: Mapping[str, Any]) -> FileState:
         gid=found.get("gid") or 0,
         ctime_ns=found.get("ctime_ns") or 0,
         error=found.get("error"),
+        denied=bool(found.get("denied")),
     )
 
 
@@ -158,13 +160,45 @@ def _record(record: Mapping[str, Any]) -> FileRecord:
 
 
 def require_units(host: Host, seen: Observation) -> None:
-    missing = [f"unit {unit.name}" for unit in host.units if not seen.units[unit.name].exists]
-    _refuse_missing(host, missing)
+    """Raise MissingOnHostError unless every unit is there."""
+    missing = [unit.name for unit in host.units if not seen.units[unit.name].exists]
+    _refuse_missing(host, [f"unit {name}{meant(seen, name)}" for name in missing])
 
 
 def require_scripts(host: Host, seen: Observation) -> None:
-    missing = [f"script {path}" for path in host.scripts if seen.files[path].content is None]
-    _refuse_missing(host, missing)
+    """Raise MissingOnHostError unless every script is there, PreflightError unless it can be read."""
+    require_readable(host, seen)
+    missing = [path for path in host.scripts if seen.files[path].absent]
+    _refuse_missing(host, [f"script {path}{meant(seen, path)}" for path in missing])
+    unread = [f"{path}: {why}" for path in host.scripts if (why := seen.files[path].error)]
+    if unread:
+        raise PreflightError(
+            f"{host.name}: there, but no script to read: {'; '.join(unread)}; nothing was changed"
+        )
+
+
+def require_readable(host: Host, seen: Observation) -> None:
+    """Raise PreflightError where the login may not read one of the host's files: of such a file nothing is known."""
+    if paths := denied(seen, host.files):
+        raise PreflightError(f"{host.name}: {not_readable(host, seen, paths)}; nothing was changed")
+
+
+def denied(seen: Observation, paths: Iterable[str]) -> list[str]:
+    """Those of the paths that the login may not read, whether there is a file or not."""
+    return [path for path in paths if path in seen.files and seen.files[path].denied]
+
+
+def not_readable(host: Host, seen: Observation, what: Sequence[str]) -> str:
+    """That the login may not read these, and what in the host file helps."""
+    who = seen.facts.get("user") or "the login"
+    helps = "" if host.become or host.scope == "user" else f"; set `become: true` in {host.source}"
+    return f"not readable as {who}: {', '.join(what)}{helps}"
+
+
+def meant(seen: Observation, name: str) -> str:
+    """What of the host has almost the name of a unit or file that is not there, in brackets."""
+    near = seen.near.get(name)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 
 def _refuse_missing(host: Host, missing: Sequence[str]) -> None:

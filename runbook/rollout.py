@@ -15,7 +15,7 @@ from runbook.errors import (
     UsageError,
 )
 from runbook.looking import looked, planned
-from runbook.observation import require_units
+from runbook.observation import require_readable, require_units
 from runbook.stages import (
     before,
     choosing,
@@ -146,7 +146,7 @@ def rollback(work: Work, options: Options) -> Story:
     """Put an older release back, restart what it calls for, and check that it runs."""
     story = telling.begin(work, "rollback")
     with telling.told(work, story, audited=not options.dry_run):
-        seen = looked(work, story, require_units, alone=not options.dry_run)
+        seen = looked(work, story, require_units, require_readable, alone=not options.dry_run)
         target = releases.rollback_target(seen, options.to)
         before.refuse_hand_edits(work, seen, target, force=options.force)
         plan = story.plan = files.plan_back(work, seen, target)

@@ -52,11 +52,17 @@ def _flags(shown: Mapping[str, Any]) -> list[str]:
     quiet = amiss.untold(shown)
     said = f"flags {len(shown['flags']) - len(wrong)} of {len(shown['flags'])} as the host file says"
     unknown = f", {len(quiet)} not known" if quiet else ""
-    gone = [f"!! {path} is gone" for path in shown["gone"]]
     edited = [f"!! {path} {_edited(shown['kept_by'].get(path))}" for path in shown["edited"]]
     lines = [_flag_line(flag) for flag in wrong if flag not in quiet]
     unapplied = [one_line(f"!! {row['says']}") for row in shown["unapplied"]]
-    return [said + unknown, *gone, *edited, *lines, *unapplied, *_left_behind(shown)]
+    return [said + unknown, *_not_there(shown), *edited, *lines, *unapplied, *_left_behind(shown)]
+
+
+def _not_there(shown: Mapping[str, Any]) -> list[str]:
+    """Files that are not there, and first what the login may not read: whether that is there is not known."""
+    closed = [shown["unreadable"]] if shown["unreadable"] else []
+    said = [*closed, *(f"{path} is gone" for path in shown["gone"]), *shown["missing"]]
+    return [one_line(f"!! {line}", 800) for line in said]
 
 
 def _left_behind(shown: Mapping[str, Any]) -> list[str]:
@@ -152,6 +158,8 @@ def _summed(shown: Mapping[str, Any]) -> list[str]:
         "INTERRUPTED" if amiss.interrupted(shown) else "",
         "LOCKED" if shown["lock"] else "",
         f"{counted(len(shown['gone']), 'file')} gone" if shown["gone"] else "",
+        f"{counted(len(shown['missing']), 'script')} not there" if shown["missing"] else "",
+        shown["unreadable"] or "",
         f"{counted(len(shown['edited']), 'file')} edited by another hand" if shown["edited"] else "",
         _so_many(drift, "drift") or ("" if shown["unapplied"] else "no drift"),
         f"{counted(len(shown['unapplied']), 'unit')} to restart" if shown["unapplied"] else "",

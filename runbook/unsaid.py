@@ -4,8 +4,9 @@ from __future__ import annotations
 
 DYNAMIC = "(decided when the script runs)"
 UNREADABLE = "(its script cannot be read)"
-GONE = "(its script is gone)"
+GONE = "(its script is not there)"
+DENIED = "(not readable by this login)"
 ALONE = "(stands alone)"
 UNKNOWN = "(unknown)"
 
-TEXTS = (DYNAMIC, UNREADABLE, GONE, ALONE, UNKNOWN)
+TEXTS = (DYNAMIC, UNREADABLE, GONE, DENIED, ALONE, UNKNOWN)

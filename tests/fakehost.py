@@ -2,7 +2,8 @@
 
 It answers the calls a rollout makes with the shapes of docs/architecture.md, and can be told to misbehave: `crash`,
 `unhealthy`, `corrupt`. `chat` answers instead of the endpoint, `pages` are what else it serves, `ran` the programs that
-calls say they ran. Time passes only when somebody sleeps.
+calls say they ran, `closed` what the login may not read, `near` what has almost the name of what is not there. Time
+passes only when somebody sleeps.
 """
 
 from __future__ import annotations
@@ -108,6 +109,8 @@ class FakeHost:
     xids: list[str] = field(default_factory=list)
     ran: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     python: str = "3.11.2"
+    closed: set[str] = field(default_factory=set)
+    near: dict[str, list[str]] = field(default_factory=dict)
     log: str = "Main process exited, code=exited, status=1/FAILURE"
 
     def __post_init__(self) -> None:
@@ -160,11 +163,12 @@ class FakeHost:
 
     def _observe(self, files: list[str], units: list[str], **_: Any) -> dict[str, Any]:
         return {
-            "facts": {"hostname": "gpu1", "python": self.python},
+            "facts": {"hostname": "gpu1", "python": self.python, "user": "ann"},
             "now": START + self.clock.now,
             "files": {path: self._file(path) for path in files},
             "feeds": {path: self._file(path) for path in self._fed() if path not in files},
             "manager": {"environ": {}, "error": None},
+            "near": self.near,
             "units": {name: self._unit(self.units[name]) for name in units},
             "disk": {"free_bytes": 1 << 40, "free_inodes": 1 << 20, "read_only": []},
             "state": {
@@ -178,6 +182,14 @@ class FakeHost:
         return [path for unit in self.units.values() for path in (*unit.drop_ins, *unit.env_files)]
 
     def _file(self, path: str) -> dict[str, Any]:
+        if path in self.closed:
+            return {
+                "exists": None,
+                "real_path": path,
+                "b64": None,
+                "error": "Permission denied",
+                "denied": True,
+            }
         if path not in self.files:
             return {"exists": False, "real_path": path, "b64": None}
         content = base64.b64encode(self.files[path]).decode()

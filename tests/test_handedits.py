@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook import handedits, looking, rollout
-from runbook.errors import MissingOnHostError
+from runbook.errors import MissingOnHostError, PreflightError
 from runbook.events import Note
 from runbook.options import Options
 from tests.building import DECODE, PREFILL, file_state, host, observation, release, script
@@ -29,8 +29,8 @@ def at(seen: Observation, **fields: Any) -> Observation:
     return seen._replace(releases=kept, current="new", **fields)
 
 
-def without(*paths: str, error: str | None = None) -> dict[str, Any]:
-    gone = {path: file_state(path, None)._replace(error=error) for path in paths}
+def without(*paths: str, error: str | None = None, denied: bool = False) -> dict[str, Any]:
+    gone = {path: file_state(path, None)._replace(error=error, denied=denied) for path in paths}
     return {"files": {**NEW.files, **gone}}
 
 
@@ -89,8 +89,15 @@ def test_a_script_that_no_release_has_is_to_be_put_there_by_hand() -> None:
     )
 
 
-def test_a_script_that_is_there_and_cannot_be_read_has_no_such_way_back() -> None:
-    assert "rollback" not in refusal(at(NEW, **without(PREFILL, error="Permission denied")))
+@pytest.mark.parametrize("denied", [True, False])
+def test_a_script_that_cannot_be_read_has_no_such_way_back(denied: bool) -> None:
+    with pytest.raises(PreflightError) as caught:
+        handedits.require_scripts(host(), at(NEW, **without(PREFILL, error="no", denied=denied)))
+    assert "rollback" not in str(caught.value)
+
+
+def test_a_file_that_may_not_be_read_was_edited_by_nobody() -> None:
+    assert handedits.of(at(NEW, **without(PREFILL, error="Permission denied", denied=True))) == ()
 
 
 # ------------------------------------------------------------------ as it goes on a host

@@ -36,7 +36,7 @@ LOCK = {"who": "ann@laptop", "since": "07:00", "step": "bench"}  # fmt: skip
 def shown(**fields: Any) -> dict[str, Any]:
     whole = {
         "now": 8200.0, "units": [UNIT], "flags": [{**FLAG, "outcome": "pass"}], "unapplied": [], "left_behind": {},
-        "edited": [], "kept_by": {}, "gone": [],
+        "edited": [], "kept_by": {}, "gone": [], "missing": [], "unreadable": None,
         "current": CURRENT, "last": LAST, "expiring": [], "inflight": None, "lock": None,
     }  # fmt: skip
     return whole | fields

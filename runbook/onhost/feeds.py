@@ -50,7 +50,20 @@ def named(properties: Mapping[str, str]) -> Iterator[str]:
     yield from filter(os.path.isabs, listed)
     for line in properties.get("EnvironmentFiles", "").splitlines():
         path = line.partition(" (ignore_errors=")[0]
-        yield from sorted(glob.glob(path)) if _WILD.search(path) else filter(os.path.isabs, (path,))
+        yield from _matching(path) if _WILD.search(path) else filter(os.path.isabs, (path,))
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """What is there of a pattern's names; the pattern itself where a directory is closed to us: then that is not known."""
+    yield from sorted(glob.glob(pattern)) or filter(_is_closed, (pattern,))
+
+
+def _is_closed(pattern: str) -> bool:
+    try:
+        os.scandir(os.path.dirname(pattern)).close()
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return False
 
 
 def _sourced_by(looks: Iterable[Mapping[str, Any]]) -> Iterator[str]:

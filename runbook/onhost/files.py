@@ -19,19 +19,25 @@ LIMIT_BYTES = 8 * 1024 * 1024
 
 
 def look(path: str, limit_bytes: int = LIMIT_BYTES) -> dict[str, Any]:
-    """One file as `observe` tells it; `error` says why it could not be read."""
+    """One file as `observe` tells it; `error` says why it could not be read, `denied` that we may not: `exists` is then True
+    or unknown."""
     found: dict[str, Any] = {
         "exists": False,
         "real_path": os.path.realpath(path),
         "link": link_of(path),
         "b64": None,
         "error": None,
+        "denied": False,
     }
     try:
         status = os.stat(path)
         content = content_of(path, limit_bytes)
     except FileNotFoundError:
         return found
+    except (
+        PermissionError
+    ) as error:  # of the file, or of a directory above it, which hides whether there is one
+        return {**found, "exists": os.path.lexists(path) or None, "error": error.strerror, "denied": True}
     except OSError as error:
         return {**found, "exists": os.path.lexists(path), "error": error.strerror}
     except Refusal as refusal:

@@ -8,7 +8,7 @@ import pwd
 import sys
 import time
 
-from runbook.onhost import beside, environ, feeds, files, processes, releases, room
+from runbook.onhost import beside, environ, feeds, files, neighbours, processes, releases, room
 from runbook.onhost import state as directory
 from runbook.onhost import units as systemd
 from runbook.onhost.calls import reading
@@ -50,6 +50,7 @@ def observe(
             "beside": beside.services(state, units, [*looks], session.scope),
             **_audited(state),
         },
+        "near": neighbours.of(shown, looks, session.scope),
     }
 
 

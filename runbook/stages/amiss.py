@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from runbook.onhost.environ import UNREADABLE
 from runbook.stages import inflight
 from runbook.text import counted
-from runbook.unsaid import GONE
+from runbook.unsaid import DENIED, GONE
 from runbook.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def findings(shown: Mapping[str, Any]) -> tuple[Finding, ...]:
     A unit that is down fails, files and processes that are not as the host file says are drift, an interrupted rollout
     and what nobody can read are inconclusive. That somebody is at work is no finding, nor a flag about to expire.
     """
-    parts = (_down, _gone, _drifting, _unapplied, _interrupted, _unknown)
+    parts = (_down, _unreadable, _gone, _drifting, _unapplied, _interrupted, _unknown)
     return tuple(finding for part in parts for finding in part(shown))
 
 
@@ -31,10 +32,14 @@ def interrupted(shown: Mapping[str, Any]) -> bool:
 
 
 def untold(shown: Mapping[str, Any]) -> list[Row]:
-    """Rows of flags that only repeat that their unit is down, or that its script is gone: nothing is known of them."""
-    down = {unit["role"] for unit in shown["units"] if not unit["up"]}
-    stopped = [row for row in _of(shown, Outcome.INCONCLUSIVE) if row["unit"] in down]
-    return [*stopped, *(row for row in _of(shown, Outcome.FAIL) if row["file"] == GONE and not _differs(row))]
+    """Rows of flags that only repeat that their unit is down, its script gone, or that the login may not read what they tell:
+    nothing is known of them."""
+    silent = {
+        unit["role"] for unit in shown["units"] if not unit["up"] or unit["evidence_says"] == UNREADABLE
+    }
+    unknown = _of(shown, Outcome.INCONCLUSIVE)
+    quiet = [row for row in unknown if row["unit"] in silent or row["file"] == DENIED]
+    return [*quiet, *(row for row in _of(shown, Outcome.FAIL) if row["file"] == GONE and not _differs(row))]
 
 
 def _differs(row: Row) -> bool:
@@ -48,9 +53,16 @@ def _down(shown: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding("unit", outcome, f"{unit['role']}: {unit['says']}", {"unit": unit["unit"]})
 
 
+def _unreadable(shown: Mapping[str, Any]) -> Iterator[Finding]:
+    if shown["unreadable"]:
+        yield Finding("readable", Outcome.INCONCLUSIVE, shown["unreadable"])
+
+
 def _gone(shown: Mapping[str, Any]) -> Iterator[Finding]:
     for path in shown["gone"]:
         yield Finding("drift", Outcome.FAIL, f"{path} is gone", {"path": path})
+    for said in shown["missing"]:
+        yield Finding("drift", Outcome.FAIL, said)
 
 
 def _drifting(shown: Mapping[str, Any]) -> Iterator[Finding]:

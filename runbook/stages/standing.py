@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from runbook import comparison, handedits, leftovers, releases, remembered
-from runbook.errors import EditRefusedError, LinkLostError, MissingOnHostError, RunbookError
+from runbook import comparison, handedits, leftovers, observation, releases, remembered
+from runbook.errors import EditRefusedError, LinkLostError, MissingOnHostError, PreflightError, RunbookError
+from runbook.onhost.environ import UNREADABLE
 from runbook.probes import unit as unit_probe
 from runbook.stages import records
 from runbook.verdict import Outcome, came_to_nothing, ended_as
@@ -41,6 +42,10 @@ def status(work: Work, seen: Observation) -> dict[str, Any]:
         "edited": [edit.path for edit in edits if not edit.gone],
         "kept_by": {edit.path: edit.kept_by for edit in edits if edit.kept_by},
         "gone": _gone(work.host, seen, edits),
+        "missing": [
+            f"{path} is not there{observation.meant(seen, path)}" for path in _never(work.host, seen)
+        ],
+        "unreadable": _unreadable(work.host, seen),
         "current": here and _release(here, seen),
         "last": last_rollout(work),
         "expiring": expiring(work.host, today),
@@ -50,16 +55,35 @@ def status(work: Work, seen: Observation) -> dict[str, Any]:
 
 
 def _gone(host: Host, seen: Observation, edits: Sequence[HandEdit]) -> list[str]:
-    """Scripts, and files of the release, that are not there."""
-    scripts = [path for path in host.scripts if seen.files[path].absent]
+    """Scripts that a release has, and files of the current one, that are not there any more."""
+    never = _never(host, seen)
+    scripts = [path for path in host.scripts if seen.files[path].absent and path not in never]
     return list(dict.fromkeys((*scripts, *(edit.path for edit in edits if edit.gone))))
+
+
+def _never(host: Host, seen: Observation) -> list[str]:
+    """Scripts that are not there and in no release: nobody ever saw them."""
+    known = {record.path for one in seen.releases for record in one.files if record.sha256}
+    return [path for path in host.scripts if seen.files[path].absent and path not in known]
+
+
+def _unreadable(host: Host, seen: Observation) -> str | None:
+    """The host's files, and environments of its processes, that the login may not read, and what helps; None where it may."""
+    flagged = {role for flag in host.flags for role in flag.units}
+    closed = [
+        f"what {unit.role} runs with"
+        for unit in host.units
+        if unit.role in flagged and seen.units[unit.name].processes.detail == UNREADABLE
+    ]
+    what = [*observation.denied(seen, host.files), *closed]
+    return observation.not_readable(host, seen, what) if what else None
 
 
 def _plan(host: Host, seen: Observation) -> Plan | None:
     """What a deploy would do; None where none could be planned."""
     try:
         return remembered.deploy(host, seen)
-    except (EditRefusedError, MissingOnHostError):
+    except (EditRefusedError, MissingOnHostError, PreflightError):
         return None
 
 
