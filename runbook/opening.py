@@ -17,6 +17,7 @@ from runbook.work import Work, utc_now
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from runbook.audit.owed import Owed
     from runbook.events import Run
     from runbook.interrupt import Interrupt
     from runbook.model import Host
@@ -84,11 +85,18 @@ def work(
             overrides=inventory.overriding(declared, request.settings),
             undeclared=inventory.undeclared(declared, request.settings),
             api_key=_api_key(host),
+            owed=_owed(request, host) if mode != "reading" else None,
             asks=not _said_yes(request, name),
             confirm=(lambda question: True) if _said_yes(request, name) else view.ask,
             offer=lambda question: view.ask(question, within_s=OFFERED_S),
             checkpoint=interrupt.checkpoint,
         )
+
+
+def _owed(request: Request, host: Host) -> Owed:
+    from runbook.audit import directory, owed  # only what ends in a record pays for it
+
+    return owed.Owed(directory(request.directory), host.name)
 
 
 def _wire(link: Link, request: Request, host: Host, mode: Mode) -> OpenWire:

@@ -12,6 +12,7 @@ from runbook.observation import observe
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from runbook.audit.owed import Owed
     from runbook.events import Run
     from runbook.model import Host, Observation
     from runbook.ssh import Wire
@@ -33,7 +34,8 @@ class Work(NamedTuple):
     `confirm` and `offer` ask a yes-or-no question: `confirm` is true where the command line already said yes (`asks`:
     it did not), `offer` only where a person answers. `overrides` are flags whose wanted value, None for absent, the
     command line gave and the host file does not, `undeclared` those of them that it does not name. `tool` is what runs here
-    (runbook.provenance), `sign` makes the operator's signature of an audit record where there is a key. `sleep` takes seconds.
+    (runbook.provenance), `sign` makes the operator's signature of an audit record where there is a key, `owed` keeps
+    here what could not be appended there. `sleep` takes seconds.
     """
 
     host: Host
@@ -48,6 +50,7 @@ class Work(NamedTuple):
     overrides: Mapping[str, str | None] = {}
     undeclared: Sequence[str] = ()
     api_key: str | None = None
+    owed: Owed | None = None
     asks: bool = False
     confirm: Callable[[str], bool] = lambda question: False
     offer: Callable[[str], bool] = lambda question: False

@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING
 
+from runbook.audit import owed
 from runbook.audit.record import Record, records
 from runbook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 _NAMED = 8  # candidates in one message
@@ -21,7 +22,18 @@ def in_mirrors(directory: Path, hosts: Sequence[str] = ()) -> tuple[Record, ...]
 
     Those of one host stay in the order of its chain. Two host files of one service share a chain: each record counts once.
     """
-    timed = (pair for path in _mirrors(directory, hosts) for pair in _timed(records(path)))
+    return _in_order(records(path) for path in _mirrors(directory, hosts))
+
+
+def known(directory: Path, hosts: Sequence[str] = ()) -> tuple[Record, ...]:
+    """The same, and among them what is known of rollouts whose record is not on their host."""
+    chains = [records(path) for path in _mirrors(directory, hosts)]
+    ids = {record.id for chain in chains for record in chain}
+    return _in_order((*chains, *((one,) for one in owed.records(directory, hosts) if one.id not in ids)))
+
+
+def _in_order(chains: Iterable[Sequence[Record]]) -> tuple[Record, ...]:
+    timed = (pair for chain in chains for pair in _timed(chain))
     ordered = (record for _, record in sorted(timed, key=lambda pair: pair[0]))
     return tuple({record.line: record for record in ordered}.values())
 
@@ -48,12 +60,12 @@ def _timed(chain: Sequence[Record]) -> Iterator[tuple[datetime.datetime, Record]
 
 def find(directory: Path, prefix: str = "", hosts: Sequence[str] = ()) -> Record:
     """The record whose id begins with `prefix`, the youngest where there is none; UsageError names the candidates."""
-    known = in_mirrors(directory, hosts)
-    if not known:
+    found = known(directory, hosts)
+    if not found:
         raise UsageError(f"no audit record{_of(hosts)} here; audit.verify --host NAME copies a host's")
     if not prefix:
-        return known[-1]
-    return _only([record for record in known if record.id.startswith(prefix)], prefix, hosts)
+        return found[-1]
+    return _only([record for record in found if record.id.startswith(prefix)], prefix, hosts)
 
 
 def _only(found: Sequence[Record], prefix: str, hosts: Sequence[str]) -> Record:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runbook.audit.chain import Head, beyond, first_defect
+from runbook.audit.owed import Owed
 from runbook.audit.record import parse, records_of
 from runbook.errors import HelperError
 
@@ -64,6 +65,7 @@ def mirror(wire: Wire, host: Host, directory: Path, now: datetime.datetime) -> M
     with _alone(directory):
         here = path.read_bytes() if path.exists() else b""
         continues, more = _fetch(wire, host.state, here)
+        Owed(directory, host.name).settle(here + more if continues else more)
         if continues:
             _append(path, more)
             return Mirrored(len(more), why=_remember(path, here + more))
@@ -78,6 +80,7 @@ def mirror(wire: Wire, host: Host, directory: Path, now: datetime.datetime) -> M
 
 def forget(directory: Path, host: str) -> None:
     """Remove a host's mirror and all that was set aside: its chain begins anew on purpose (a lab laid again)."""
+    Owed(directory, host).forget()
     for path in directory.glob(f"{host}.jsonl*"):
         path.unlink(missing_ok=True)
 

@@ -118,6 +118,9 @@ def _measured(record: Record) -> Iterator[str]:
 
 
 def _place(record: Record) -> Iterator[str]:
+    if record.is_owed:
+        yield "not in the host's chain: this is what was known here when its record could not be appended there"
+        return
     signed = "signed" if "signature" in record.document else "not signed"
     yield f"record #{record.seq} {record.hash} continues {record.text('prev')[:_SHORT_HASH]}, {signed}"
 

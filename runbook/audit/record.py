@@ -22,12 +22,17 @@ class Record:
 
     @property
     def seq(self) -> int:
-        """Its place in the chain, from 1."""
-        return int(self.document["seq"])
+        """Its place in the chain, from 1; 0 where it has none."""
+        return int(self.document["seq"] or 0)
 
     @property
     def hash(self) -> str:
-        return str(self.document["hash"])
+        return str(self.document["hash"] or "")
+
+    @property
+    def is_owed(self) -> bool:
+        """It is not in the host's chain, but what was known here when it could not be appended (runbook.audit.owed)."""
+        return self.document["seq"] is None
 
     @property
     def id(self) -> str:

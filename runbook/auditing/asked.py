@@ -52,10 +52,10 @@ class Asked:
         return self.signers or (default if default.exists() else None)
 
     def records(self) -> tuple[Record, ...]:
-        """The records asked for, oldest first."""
+        """The records asked for, oldest first, and among them those that their host has not got."""
         if self.id:
             return (audit.find(self.mirrors, self.id, self.request.hosts),)
-        found = audit.in_mirrors(self.mirrors, self.request.hosts)
+        found = audit.known(self.mirrors, self.request.hosts)
         return tuple(record for record in found if self._wants(record))
 
     def _wants(self, record: Record) -> bool:

@@ -40,7 +40,7 @@ def chain(content: bytes) -> Finding:
 
 def damaged(asked: Asked, records: Sequence[Record]) -> list[str]:
     """A warning for each copy here that these records stand in and that is not as it was written; what is shown may be false."""
-    copies = sorted({audit.mirror_of(asked.mirrors, record) for record in records})
+    copies = sorted({audit.mirror_of(asked.mirrors, record) for record in records if not record.is_owed})
     found = [(copy, first_defect(copy.read_bytes())) for copy in copies]
     return [
         f"!! {defect} in {copy}: what is shown of it may be false (`{shipped.command()} audit.verify`)"

@@ -24,7 +24,9 @@ SCHEMA = 1
 def run(asked: Asked) -> int:
     """Write the records asked for, to a file or to stdout; exit 0. Raises UsageError where there is none."""
     fetch_asked(asked)
-    records = asked.records()
+    records = [
+        record for record in asked.records() if not record.is_owed
+    ]  # who asks for evidence gets the chain's
     if not records:
         raise UsageError("no audit record here matches: nothing to export")
     text = _FORMATS[asked.format](records)

@@ -62,8 +62,8 @@ def row(record: Record) -> dict[str, Any]:
     return {
         "id": record.id,
         "host": record.host,
-        "seq": record.seq,
-        "hash": record.hash,
+        "seq": None if record.is_owed else record.seq,
+        "hash": None if record.is_owed else record.hash,
         "started": document.get("started"),
         "ended": document.get("ended"),
         "action": record.action,
@@ -112,7 +112,8 @@ def _cell(row: dict[str, Any], column: str) -> str:
         case "release":
             value = row["release"] or row["rolled_back_to"]
         case "outcome":
-            value = f"{row['ended_as']}{', back' if row['rolled_back_to'] else ''}"
+            owed = ", not on the host" if row["seq"] is None else ""
+            value = f"{row['ended_as']}{', back' if row['rolled_back_to'] else ''}{owed}"
         case _:
             value = row[column]
     return one_line(str(value), 60) if value else "-"

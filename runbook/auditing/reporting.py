@@ -51,6 +51,8 @@ def _page(asked: Asked, record: Record, view: View) -> str:
 
 def _standing(asked: Asked, record: Record) -> str:
     """What can be said from here of the chain the record stands in."""
+    if record.is_owed:
+        return "not in the host's chain: its record could not be appended there"
     found = checks.chain(audit.mirror_of(asked.mirrors, record).read_bytes())
     return f"this copy of the chain: {found.message}; `{shipped.command()} audit.verify` asks the host too"
 

@@ -25,7 +25,7 @@ def record(work: Work, seen: Observation) -> None:
     left = seen.inflight
     if left is None:
         return
-    answer = recording.append(work, _record(work, left), once=True)
+    answer = recording.append(work, _kept_here(work, left) or _record(work, left), once=True)
     if not answer["known"]:
         who = f"{left.get('rollout')} by {left.get('who')}"
         work.run.note(f"rollout {who} left no record: it is recorded as interrupted (#{answer['seq']})")
@@ -35,6 +35,13 @@ def record_if_left(work: Work, seen: Observation) -> None:
     """`record` for a run that holds no lock: what somebody is still at work on they record themselves."""
     if seen.lock_holder is None:
         record(work, seen)
+
+
+def _kept_here(work: Work, left: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What its own controller knew of it and could not append, where that was here: more than its book says."""
+    found = work.owed.of(str(left.get("rollout"))) if work.owed else None
+    whole = {key: value for key, value in (found or {}).items() if key not in ("seq", "prev", "hash")}
+    return {**whole, "recorded_by": work.rollout} if whole else None
 
 
 def _record(work: Work, left: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from runbook import shipped
 from runbook.errors import RunbookError, UsageError
 from runbook.stages import inflight
 from runbook.story import Defect, Story
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runbook.work import Work
 
@@ -72,11 +73,24 @@ def append_record(work: Work, story: Story, started: datetime.datetime) -> None:
         work.run.show("audit", {**record, **story.audit})
     except RunbookError as error:
         work.run.show("audit", {**record, "seq": None, "hash": None})
-        work.run.note(f"the audit record could not be appended on the host: {error}")
+        work.run.note(
+            f"the audit record could not be appended on the host: {error}{_kept_here(work, record)}"
+        )
         story.error = story.error or _unrecorded(error)
         return
     if story.settled:
         _settle(work, story)
+
+
+def _kept_here(work: Work, record: Mapping[str, Any]) -> str:
+    """Keep what the host could not take, until somebody can write it there; says where it is found."""
+    if work.owed is None:
+        return ""
+    try:
+        work.owed.keep(record)
+    except OSError as error:
+        return f"; nor could it be kept here: {error}"
+    return f"; it is kept here for now (`{shipped.command()} audit.show {record['id']}`)"
 
 
 def _settle(work: Work, story: Story) -> None:

@@ -16,6 +16,7 @@ from runbook import auditing
 from runbook.audit import directory, path_of
 from runbook.audit.appending import append
 from runbook.audit.mirroring import mirror
+from runbook.audit.owed import Owed
 from runbook.audit.signing import Signer
 from runbook.auditing import listing
 from runbook.program import RunbookProgram
@@ -59,7 +60,7 @@ def test_a_list_has_a_line_a_rollout(project: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_list_tears_no_id_in_two_on_a_narrow_terminal() -> None:
-    row = {"started": "2026-11-30T09:00:00.000+00:00", "host": "gpu2", "action": "verify", "ended_as": "pass",
+    row = {"started": "2026-11-30T09:00:00.000+00:00", "host": "gpu2", "action": "verify", "ended_as": "pass", "seq": 1,
            "release": "20261130T080000-bbbb", "rolled_back_to": None, "id": FAILED["id"], "operator": "bob@desk",
            "reason": "to see whether it holds"}  # fmt: skip
     assert listing.table([row], 60) == [
@@ -79,6 +80,7 @@ def test_a_list_tears_no_id_in_two_on_a_narrow_terminal() -> None:
 )
 def test_a_list_says_how_a_rollout_ended_and_that_it_went_back(fields: dict[str, Any], cell: str) -> None:
     names = ("started", "host", "action", "id", "operator", "reason", "release")
+    fields = {"seq": 1, **fields}
     _, line = listing.table([{**dict.fromkeys(names), **fields}])
     assert f"  {cell}  " in line
 
@@ -126,6 +128,27 @@ def test_a_list_as_json_tells_who_why_and_how_it_ended(
 def test_no_records_are_an_empty_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, "audit.list", json=True) == 0
     assert document(capsys) == {"schema": 1, "action": "audit.list", "records": []}
+
+
+def test_a_record_that_its_host_has_not_got_is_listed_and_told_but_not_exported(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = {**VARIED, "id": "20261130T200000-abcd", "outcome": "error", "exit_code": 7}
+    Owed(directory(project), "gpu1").keep(lost)
+    assert run(project, "audit.list", host=["gpu1"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if lost["id"] in line]
+    assert "  error, not on the host  " in line
+    assert run(project, "audit.list", json=True) == 0
+    listed = document(capsys)
+    assert jsonschemas.problems(listed, "auditList") == []
+    assert [row["id"] for row in listed["records"] if row["seq"] is None] == [lost["id"]]
+    for task in ("audit.show", "report"):
+        assert run(project, task, id=lost["id"], **({"format": "markdown"} if task == "report" else {})) == 0
+        assert "deploy gpu1: ERROR" in capsys.readouterr().out
+    assert run(project, "audit.show", id=lost["id"], json=True) == 0
+    assert jsonschemas.problems(document(capsys), "auditRecord") == []
+    assert run(project, "audit.export", id=lost["id"], json=True) == 2
+    assert run(project, "audit.verify", host=[], json=True) == 0
 
 
 # ------------------------------------------------------------------ show

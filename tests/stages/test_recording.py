@@ -11,6 +11,7 @@ import pytest
 
 from runbook import rollout
 from runbook.audit.chain import first_defect
+from runbook.audit.owed import Owed
 from runbook.audit.record import Record, records_of
 from runbook.audit.signing import SigningError
 from runbook.calling import TellingWire
@@ -256,6 +257,32 @@ def test_the_next_run_records_what_an_interrupted_one_was_doing_and_why() -> Non
         "2026-01-01T00:00:00.000+00:00",
         "2026-01-01T00:00:04.000+00:00",
     )
+
+
+def test_what_was_known_here_of_a_rollout_whose_link_was_lost_is_what_the_next_one_records(
+    tmp_path: Path,
+) -> None:
+    class Losing(FakeHost):
+        def call(self, name: str, /, *, deadline_s: float = 60.0, **args: Any) -> Any:
+            if name == "unit_restart" or "lost" in self.calls:
+                self.calls.append("lost")
+                raise LinkLostError("the link was lost")
+            return super().call(name, deadline_s=deadline_s, **args)
+
+    here = Owed(tmp_path, "gpu1")
+    fake = Losing(host=a_host().host)
+    lost = rollout.deploy(wired(fake, owed=here, overrides={"A": "1"}), Options(skip_validation=True))
+    kept = here.of(lost.rollout)
+    assert kept is not None
+    assert [file["path"] for file in kept["files"]]
+    assert (lost.exit_code, kept["exit_code"], list(fake.chain)) == (7, 7, [])
+    fake.__class__ = FakeHost  # type: ignore[assignment]
+    fake.lock = None
+    rollout.deploy(wired(fake, owed=here), Options(skip_validation=True))
+    owed = records_of(fake.chain)[0].document
+    same = ("id", "plan", "files", "overrides", "reason", "outcome", "release", "error")
+    assert [owed.get(key) for key in same] == [kept.get(key) for key in same]
+    assert owed["recorded_by"]
 
 
 def test_what_somebody_is_at_work_on_is_left_to_them() -> None:
