@@ -80,6 +80,22 @@ def _digest(release: Release, path: str) -> str | None:
     return next((record.sha256 for record in release.files if record.path == path), None)
 
 
+def put_back(host: str, release_id: str) -> str:
+    """The very command that puts a release's files back over what is there, as a shell takes it."""
+    words = ("rollback", "--host", host, "--to", release_id, "--force")
+    return shlex.join((shipped.command(), *words))
+
+
+def ways(host: str, here: Release, target: Release | None) -> Iterator[str]:
+    """Where a rollback may go from files that are not the current release's any more, each with its command."""
+    yield f"to put back {here.id}, the current one:"
+    yield f"  {put_back(host, here.id)}"
+    if target and target.id != here.id:
+        yield f"to go to {target.id}, {'its parent' if target.id == here.parent else target.verdict}:"
+        yield f"  {put_back(host, target.id)}"
+    yield "--force saves what is there as a release first, and goes there all the same"
+
+
 def require_scripts(host: Host, seen: Observation) -> None:
     """Raise MissingOnHostError for a script that is not there, with the release that has it and the way back to it."""
     try:
@@ -98,6 +114,5 @@ def _way_back(host: Host, seen: Observation, missing: Sequence[str]) -> Iterator
     if best is None:
         yield "no release on the host has it: put it back there, or name another script in the host file"
         return
-    command = (shipped.command(), "rollback", "--host", host.name, "--to", best.id, "--force")
     yield f"release {best.id} has it{', the current one' if here else ''}; to put it back:"
-    yield f"  {shlex.join(command)}"
+    yield f"  {put_back(host.name, best.id)}"

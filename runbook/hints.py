@@ -13,13 +13,27 @@ if TYPE_CHECKING:
 
 
 def of(document: Mapping[str, Any]) -> Iterator[str]:
-    """Commands that look further, of what only looks itself; each fits a cause that was found."""
+    """Commands that look further, of what only looks itself, and what puts a hand's edit right again; each fits a cause that
+    was found."""
+    yield from _edited(document)
     if document["action"] not in ("status", "verify"):
         return
     yield from _journals(document)
     yield from _plan(document)
     yield from _books(document)
     yield from _unread(document)
+
+
+def _edited(document: Mapping[str, Any]) -> Iterator[str]:
+    """Of a rollout that failed with files that a hand had changed before: what they were, and how the release is put back."""
+    edited = document.get("edited")
+    stands = not (document.get("rolled_back_to") or document.get("going_back_to"))
+    if edited and stands and document["exit_code"] == 1 and document["action"] in ("deploy", "restart"):
+        from runbook import handedits  # here, since most documents have none
+
+        yield from edited["files"]
+        yield "to put that release back:"
+        yield f"  {handedits.put_back(document['host'], edited['release'])}"
 
 
 def _journals(document: Mapping[str, Any]) -> Iterator[str]:

@@ -112,10 +112,16 @@ def _tell_failing(work: Work) -> None:
             work.run.note(f"warning: {found.message} (verify and hosts.check fail it)")
 
 
+def tell_edits(work: Work, story: Story, seen: Observation) -> None:
+    """Say what a hand changed of the current release, and keep it for the last lines: a start that fails may fail for it."""
+    if edits := handedits.tell(seen, work.run.note):
+        story.extra["edited"] = {"release": edits[0].release, "files": [edit.told for edit in edits]}
+
+
 def planned(work: Work, story: Story, *, alone: bool = False) -> tuple[Observation, Plan]:
     """Look at the host once, as `looked` does, and plan a deploy from that; shown as the plan."""
     seen = looked(work, story, require_units, handedits.require_scripts, alone=alone)
-    handedits.tell(seen, work.run.note)
+    tell_edits(work, story, seen)
     _tell_failing(work)
     with work.run.step("plan") as step:
         plan = story.plan = _remarked(work, seen, remembered.deploy(work.host, seen))

@@ -14,7 +14,7 @@ from runbook.errors import (
     UnreachableError,
     UsageError,
 )
-from runbook.looking import looked, planned
+from runbook.looking import looked, planned, tell_edits
 from runbook.observation import require_readable, require_units
 from runbook.stages import (
     before,
@@ -147,7 +147,7 @@ def rollback(work: Work, options: Options) -> Story:
     story = telling.begin(work, "rollback")
     with telling.told(work, story, audited=not options.dry_run):
         seen = looked(work, story, require_units, require_readable, alone=not options.dry_run)
-        target = releases.rollback_target(seen, options.to)
+        target = before.rollback_target(work, seen, options.to)
         before.refuse_hand_edits(work, seen, target, force=options.force)
         plan = story.plan = files.plan_back(work, seen, target)
         work.run.note(before.where_to(seen, target, plan, named=bool(options.to)))
@@ -157,7 +157,7 @@ def rollback(work: Work, options: Options) -> Story:
         _expect(work, options, seen, plan)
         if options.dry_run:
             return story
-        before.confirm(work)
+        before.confirm(work, back_to=target)
         seen = before.lock(work, "rollback")
         before.unchanged(work, plan, seen, lambda host, seen: files.plan_back(work, seen, target))
         if options.force:
@@ -174,6 +174,7 @@ def restart(work: Work, options: Options) -> Story:
         seen = looked(work, story, require_units, alone=not options.dry_run)
         if seen.lock_holder is None:
             before.refuse_unsettled(work, seen)
+        tell_edits(work, story, seen)
         plan = story.plan = choosing.restart_plan(work.host, seen, options.units)
         story.release = seen.current
         work.run.show("plan", plan)

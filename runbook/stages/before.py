@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-import shlex
 from typing import TYPE_CHECKING, Any
 
-from runbook import handedits, lineage, observation, releases, shipped
+from runbook import handedits, lineage, observation, releases
 from runbook.errors import (
     FileChangedError,
     InterruptedByOperator,
@@ -29,9 +28,10 @@ if TYPE_CHECKING:
 DIFF_LINES = 60  # of hand edits in one message
 
 
-def confirm(work: Work) -> None:
-    """Ask the operator; no lock is held while a person thinks."""
-    if not work.confirm(f"apply this plan to {work.host.name}?"):
+def confirm(work: Work, *, back_to: Release | None = None) -> None:
+    """Ask the operator, of a rollback whether to go there; no lock is held while a person thinks."""
+    to = f", back to release {back_to.id}" if back_to else ""
+    if not work.confirm(f"apply this plan to {work.host.name}{to}?"):
         raise InterruptedByOperator("not confirmed: nothing was changed")
 
 
@@ -86,24 +86,28 @@ def refuse_unsettled(work: Work, seen: Observation) -> None:
         raise PreflightError(f"{work.host.name}: {inflight.told(seen.inflight)}; nothing was restarted")
 
 
+def rollback_target(work: Work, seen: Observation, to: str | None) -> Release:
+    """Where a rollback goes (`releases.rollback_target`). Where it has nowhere to go and files were edited by hand, the error
+    says how the current release is put back."""
+    try:
+        return releases.rollback_target(seen, to)
+    except ReleaseError as error:
+        here, edits = releases.current(seen), handedits.of(seen)
+        if here is None or not edits:
+            raise
+        told = "; ".join((str(error), *(edit.told for edit in edits)))
+        raise ReleaseError("\n".join((told, *handedits.ways(work.host.name, here, None)))) from error
+
+
 def refuse_hand_edits(work: Work, seen: Observation, target: Release, *, force: bool) -> None:
     """A rollback over files somebody edited by hand needs --force, which saves them first; what a release keeps is not lost."""
     edits = handedits.tell(seen, work.run.note)
-    here, edited = releases.current(seen), [edit.path for edit in edits if edit.kept_by is None]
-    if here and edited and not force:
-        raise ReleaseError(
-            f"{', '.join(edited)} changed since release {here.id} by another hand; "
-            f"--force saves what is there as a release and goes back to {target.id} all the same"
-            f"{_to_keep(work, here, target)}{_by_hand(work, seen, here, edited)}"
-        )
-
-
-def _to_keep(work: Work, here: Release, target: Release) -> str:
-    """How the current release is put back, where the rollback would go to another."""
-    if here.id == target.id:
-        return ""
-    words = ("rollback", "--host", work.host.name, "--to", here.id, "--force")
-    return f"; to put back {here.id}, the current one:\n  {shlex.join((shipped.command(), *words))}"
+    here, lost = releases.current(seen), [edit for edit in edits if edit.kept_by is None]
+    if here and lost and not force:
+        told = "; ".join((*(edit.told for edit in lost), "nothing was changed"))
+        ways = handedits.ways(work.host.name, here, target)
+        diff = _by_hand(work, seen, here, [edit.path for edit in lost])
+        raise ReleaseError("\n".join((told, *ways)) + diff)
 
 
 def where_to(seen: Observation, target: Release, plan: Plan, *, named: bool) -> str:
