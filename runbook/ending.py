@@ -126,7 +126,7 @@ def _past(document: Mapping[str, Any]) -> str:
     back = document.get("way_back") or {}
     if back.get("amiss"):
         return f" (WARNING: to a release that {back['amiss']}; none before it is better)"
-    return f", past {document['parent']}" if back and back["to"] != document.get("parent") else ""
+    return f", past {document['parent']}, which {back['past']}" if back.get("past") else ""
 
 
 def way_back(document: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from runbook.model import Release
 
-NEVER_RAN = "never fully ran: its rollout was interrupted"
+NEVER_RAN = "never fully ran (its rollout was interrupted)"
 FAILED = "failed its own verdict"
 
 

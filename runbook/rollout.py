@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from runbook import comparison, flagtable, handedits, leftovers, lineage, releases, remembered
+from runbook import comparison, flagtable, handedits, leftovers, releases, remembered
 from runbook.errors import (
     GateError,
     InterruptedByOperator,
@@ -58,7 +58,7 @@ def deploy(work: Work, options: Options) -> Story:
         before.auditable(work)
         fit = preflight.check(work, seen, plan, load=load)
         parent = _secured(work, story, seen, fit.engine)
-        back = _way_back(work, story, seen, parent)
+        back = deciding.way_back(work, story, seen, parent)
         telling.warn(work, story, [*fit.warnings, *engine.warnings(parent.id, parent.engine, fit.engine)])
         baseline = baselines.baseline(work, parent, seen, plan, serving=fit.serving) if load else None
         story.extra["parent"] = parent.id
@@ -278,17 +278,6 @@ def _secured(
     if kept.id not in {release.id for release in seen.releases}:
         story.extra["kept_as"] = kept.id
     return kept
-
-
-def _way_back(work: Work, story: Story, seen: Observation, parent: Release) -> Release:
-    """Where this deploy goes back to: its parent, or what came before where nobody should go back to that."""
-    back = lineage.fit(seen.releases, parent)
-    if back.id != parent.id:
-        work.run.note(
-            f"the way back goes past release {parent.id}, which {lineage.amiss(parent)}, to {back.id}"
-        )
-    story.extra["way_back"] = {"to": back.id, "amiss": lineage.amiss(back)}
-    return back
 
 
 @contextlib.contextmanager

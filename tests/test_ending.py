@@ -72,8 +72,11 @@ def test_an_unset_variable_that_no_file_names_is_nobodys_business_any_more() -> 
 
 
 def test_the_way_back_goes_past_what_never_ran_and_says_where_it_leads_nowhere_good() -> None:
-    past = ending.lines(document(way_back={"to": "r0", "amiss": ""}))
-    assert past[-2:] == ["  to go back, past r1:", "    ./invoke rollback --host gpu1 --to r0"]
+    past = ending.lines(document(way_back={"to": "r0", "past": "failed its own verdict", "amiss": ""}))
+    assert past[-2:] == [
+        "  to go back, past r1, which failed its own verdict:",
+        "    ./invoke rollback --host gpu1 --to r0",
+    ]
     amiss = ending.lines(document(way_back={"to": "r1", "amiss": "failed its own verdict"}))
     assert amiss[-2] == (
         "  to go back (WARNING: to a release that failed its own verdict; none before it is better):"

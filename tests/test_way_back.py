@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runbook import ending, rollout
+from runbook import ending, lineage, rollout
 from runbook.events import Note
 from runbook.options import Options
 from tests.building import OVERLAP
@@ -74,8 +74,11 @@ def test_after_an_interrupted_deploy_and_the_next_the_way_back_is_what_ran_befor
     between = interrupted(fake)
     story = deploy(fake)
     assert fake.releases[str(story.release)]["parent"] == between
-    assert way_back(story) == [f"to go back, past {between}:", f"./invoke rollback --host gpu1 --to {good}"]
-    said = f"back to release {good}, unproven; past {between}, which never fully ran: its rollout was interrupted"
+    assert way_back(story) == [
+        f"to go back, past {between}, which {lineage.NEVER_RAN}:",
+        f"./invoke rollback --host gpu1 --to {good}",
+    ]
+    said = f"back to release {good}, unproven; past {between}, which never fully ran (its rollout was interrupted)"
     assert said in notes(fake, Options(dry_run=True))
     assert rollback(fake).rolled_back_to == good
 
@@ -166,7 +169,7 @@ def test_where_nothing_good_is_left_a_rollback_goes_to_the_parent_and_says_loudl
     assert good not in fake.releases
     (said,) = (note for note in notes(fake, Options(dry_run=True)) if note.startswith("back to"))
     assert said == (
-        f"back to release {between}, unproven; WARNING: it never fully ran: its rollout was interrupted, "
+        f"back to release {between}, unproven; WARNING: it never fully ran (its rollout was interrupted), "
         "and so it is with every release before it"
     )
 
@@ -192,7 +195,7 @@ def test_it_goes_back_by_itself_to_nothing_that_never_ran() -> None:
     story = deploy(fake)
     assert (story.exit_code, story.rolled_back_to) == (1, None)
     assert way_back(story)[0] == (
-        "to go back (WARNING: to a release that never fully ran: its rollout was interrupted; none before it is better):"
+        "to go back (WARNING: to a release that never fully ran (its rollout was interrupted); none before it is better):"
     )
 
 

@@ -99,6 +99,16 @@ def _update(work: Work, release: str, fields: Mapping[str, Any]) -> None:
         work.run.note(f"release {release} could not be told that it came to its end: {error}")
 
 
+def way_back(work: Work, story: Story, seen: Observation, parent: Release) -> Release:
+    """Where a deploy goes back to: its parent, or what came before where nobody should go back to that."""
+    back, why = lineage.fit(seen.releases, parent), lineage.amiss(parent)
+    past = why if back.id != parent.id else ""
+    if past:
+        work.run.note(f"the way back goes past release {parent.id}, which {past}, to {back.id}")
+    story.extra["way_back"] = {"to": back.id, "past": past, "amiss": lineage.amiss(back)}
+    return back
+
+
 def may_return(work: Work, plan: Plan, parent: Release, back: Release, *, serving: bool) -> bool:
     """Whether a rollback by itself to `back`, the parent or what came before it, is right; says why not."""
     reasons = {
