@@ -8,6 +8,7 @@ from runbook import alongside, handedits, leftovers, remembered
 from runbook.observation import require_units
 from runbook.stages import telling
 from runbook.text import counted
+from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,11 +106,15 @@ def looked(
     return seen
 
 
-def _tell_failing(work: Work) -> None:
-    """What `verify` and `hosts.check` fail of the host file stops no plan and no deploy, and is said; of --set it was."""
-    for found in remembered.failing(work.host, work.now().date()):
+def _tell_books(work: Work) -> None:
+    """What `verify` and `hosts.check` fail of the host file, and what they take for misspelt, stops no plan and no deploy, and
+    is said; of --set it was."""
+    for found in remembered.amiss(work.host, work.now().date()):
         if found.evidence.get("flag") not in work.overrides:
-            work.run.note(f"warning: {found.message} (verify and hosts.check fail it)")
+            fails = found.outcome is Outcome.FAIL
+            work.run.note(
+                f"warning: {found.message} (verify and hosts.check fail it)" if fails else found.message
+            )
 
 
 def tell_edits(work: Work, story: Story, seen: Observation) -> None:
@@ -122,7 +127,7 @@ def planned(work: Work, story: Story, *, alone: bool = False) -> tuple[Observati
     """Look at the host once, as `looked` does, and plan a deploy from that; shown as the plan."""
     seen = looked(work, story, require_units, handedits.require_scripts, alone=alone)
     tell_edits(work, story, seen)
-    _tell_failing(work)
+    _tell_books(work)
     with work.run.step("plan") as step:
         plan = story.plan = _remarked(work, seen, remembered.deploy(work.host, seen))
         planned = f"{counted(len(plan.changes), 'file')}, {counted(len(plan.restarts), 'restart')}"

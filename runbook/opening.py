@@ -160,7 +160,8 @@ def _overridden(declared: Host, request: Request, *, say: Callable[[str], None])
     from runbook.verify import bookkeeping
 
     host = inventory.overridden(declared, request.settings)
-    for finding in bookkeeping.of_flags(host, request.settings, utc_now().date()):
+    names = inventory.overriding(declared, request.settings)
+    for finding in bookkeeping.of_settings(declared, host, names, utc_now().date()):
         say(finding.message)
     return host
 

@@ -74,9 +74,9 @@ def comparison(host: Host, seen: Observation, *, cache: Path | None = None) -> C
     )
 
 
-def failing(host: Host, today: datetime.date, *, cache: Path | None = None) -> tuple[Finding, ...]:
-    """What the flag ledger fails in the host file alone, on this day."""
-    return _once("failing", (host, today), lambda: _failing(host, today), lambda found: not found, cache)
+def amiss(host: Host, today: datetime.date, *, cache: Path | None = None) -> tuple[Finding, ...]:
+    """What the flag ledger fails in the host file alone, on this day, and flags whose names look misspelt."""
+    return _once("amiss", (host, today), lambda: _amiss(host, today), lambda found: not found, cache)
 
 
 def _plan(host: Host, basis: Observation) -> Plan:
@@ -91,10 +91,19 @@ def _compared(host: Host, basis: Observation) -> Comparison:
     return comparison.of(host, basis)
 
 
-def _failing(host: Host, today: datetime.date) -> tuple[Finding, ...]:
+def _amiss(host: Host, today: datetime.date) -> tuple[Finding, ...]:
     from runbook.verify import bookkeeping
 
-    return tuple(found for found in bookkeeping.book(host, None, today) if found.outcome is Outcome.FAIL)
+    return tuple(
+        found
+        for found in bookkeeping.book(host, None, today)
+        if found.outcome is Outcome.FAIL or _is_misspelt(found)
+    )
+
+
+def _is_misspelt(found: Finding) -> bool:
+    """Of a flag; a plan's notes tell of launch arguments."""
+    return found.check == "ledger.misspelt" and not str(found.evidence.get("flag")).startswith("-")
 
 
 def _once(

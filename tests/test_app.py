@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime
 import json
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ import pytest
 
 from runbook import command_line, opening
 from runbook.request import Request
-from tests.building import host
+from tests.building import FLAGS, host
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +43,23 @@ def test_the_ledger_remarks_a_misspelt_flag_of_the_command_line() -> None:
     said: list[str] = []
     asked = Request("plan", settings={"SGLANG_OPT_USE_MULTI_STREAM_OVRLAP": "0"})
     opening._overridden(host(), asked, say=said.append)
-    assert [text for text in said if "did you mean SGLANG_OPT_USE_MULTI_STREAM_OVERLAP?" in text]
+    assert said == [
+        "warning: SGLANG_OPT_USE_MULTI_STREAM_OVRLAP on prefill, decode: no name that SGLang is known to read "
+        "(--set on the command line); did you mean SGLANG_OPT_USE_MULTI_STREAM_OVERLAP? It ignores others in silence"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [("maybe", ["(hosts/gpu1.yml); ask", "does not read (--set on the command line)"]), ("0", [])],
+)
+def test_what_the_ledger_remarks_names_what_says_it(value: str, told: list[str]) -> None:
+    said: list[str] = []
+    expired = FLAGS[0]._replace(expires=datetime.date(2020, 1, 1), owner="kernels")
+    asked = Request("plan", settings={expired.name: value})
+    opening._overridden(host(flags=(expired,)), asked, say=said.append)
+    assert len(said) == len(told)
+    assert all(part in text for part, text in zip(told, said, strict=True))
 
 
 def test_the_ledger_says_nothing_of_flags_the_command_line_did_not_name() -> None:

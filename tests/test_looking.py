@@ -12,6 +12,7 @@ from runbook.options import Options
 from runbook.rollout import deploy
 from runbook.stages import standing
 from runbook.verdict import Outcome
+from runbook.verify import bookkeeping
 from tests.building import DECODE, OVERLAP, host
 from tests.fakehost import FakeHost
 from tests.test_rollout import a_host, work_on
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runbook.story import Story
+
+TODAY = datetime.date(2026, 11, 30)
 
 
 def test_status_tells_what_drifts_and_that_nothing_was_rolled_out_yet() -> None:
@@ -112,6 +115,23 @@ def test_what_the_ledger_fails_is_told_by_a_plan_and_stops_nothing(page: Callabl
     notes.clear()
     page(overridden, Options(skip_validation=True))
     assert not any("hosts.check" in note for note in notes), "opening said it of the command line"
+
+
+@pytest.mark.parametrize("page", [looking.plan, deploy])
+def test_a_flag_that_looks_misspelt_is_told_once_and_stops_nothing(page: Callable[..., Story]) -> None:
+    name = f"{OVERLAP}S"
+    fake = FakeHost(host=host(flags=(Flag(name, "0", "a reason", ("decode",)),)))
+    notes: list[str] = []
+    hear = [lambda event: notes.append(event.text) if isinstance(event, Note) else None]
+    story = page(work_on(fake, listeners=hear), Options(skip_validation=True))
+    assert story.exit_code == 0
+    said = f"warning: {name} on decode: no name that SGLang is known to read (hosts/gpu1.yml); did you mean {OVERLAP}?"
+    (told,) = (note for note in notes if name in note)
+    assert told.startswith(said)
+    (checked,) = (
+        found for found in bookkeeping.book(fake.host, None, TODAY) if found.check == "ledger.misspelt"
+    )
+    assert told == checked.message
 
 
 def test_a_script_that_is_gone_was_edited_by_nobody() -> None:

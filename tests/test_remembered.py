@@ -167,10 +167,10 @@ def test_books_in_order_are_read_once_and_remarks_are_said_every_time(
     today = datetime.date(2026, 11, 30)
     wrong = Flag("SGLANG_OPT_USE_MULTI_STREAM_OVERLAP", "maybe", "a reason", ("decode",))
     for _ in range(2):
-        assert remembered.failing(host(), today, cache=tmp_path) == ()
+        assert remembered.amiss(host(), today, cache=tmp_path) == ()
     assert len(read) == 1
     for _ in range(2):
-        (found,) = remembered.failing(host(flags=(wrong,)), today, cache=tmp_path)
+        (found,) = remembered.amiss(host(flags=(wrong,)), today, cache=tmp_path)
         assert found.check == "ledger.rejected"
     assert len(read) == 3
 
@@ -179,11 +179,9 @@ def test_a_flag_expires_whether_or_not_its_book_was_read_yesterday(tmp_path: Pat
     today = datetime.date(2026, 11, 30)
     flag = Flag("A", "1", "a reason", ("decode",), expires=today)
     strict = host(flags=(flag,), policy=Policy(expired_flags="fail"))
-    assert remembered.failing(strict, today, cache=tmp_path) == ()
+    assert remembered.amiss(strict, today, cache=tmp_path) == ()
     tomorrow = today + datetime.timedelta(days=1)
-    assert [found.check for found in remembered.failing(strict, tomorrow, cache=tmp_path)] == [
-        "ledger.expired"
-    ]
+    assert [found.check for found in remembered.amiss(strict, tomorrow, cache=tmp_path)] == ["ledger.expired"]
 
 
 def counted_books(monkeypatch: pytest.MonkeyPatch) -> list[Host]:

@@ -185,7 +185,7 @@ def _misspelt(books: Books) -> Iterator[Entry]:
                 books,
                 "misspelt",
                 flag,
-                "declared, but no name SGLang is known to read",
+                "no name that SGLang is known to read",
                 f"did you mean {meant}? It ignores others in silence",
                 "warn",
             )

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from runbook.model import Host, Observation, Unit
 
 
+_COMMAND_LINE = "--set on the command line"
+_OF_VALUES = ("ledger.rejected", "ledger.diagnostic")
+
+
 def book(host: Host, seen: Observation | None, today: datetime.date) -> tuple[Finding, ...]:
     """What the flag ledger reports of a host file and, where a host was observed, of its scripts and processes."""
     settings = (
@@ -48,9 +52,18 @@ def _declared_twice(host: Host) -> Iterator[Finding]:
             yield Entry("twice", other, (unit.role,), said, "declare it once", "fail").finding()
 
 
-def of_flags(host: Host, names: Collection[str], today: datetime.date) -> tuple[Finding, ...]:
-    """What the ledger says of these flags by the host file alone."""
-    return tuple(finding for finding in book(host, None, today) if finding.evidence.get("flag") in names)
+def of_settings(
+    declared: Host, overridden: Host, names: Collection[str], today: datetime.date
+) -> tuple[Finding, ...]:
+    """What the ledger says of these flags as --set and --unset want them, each by where it stands: the host file or there."""
+    own = {flag.name for flag in declared.flags}
+    return tuple(
+        finding
+        for by_file, host in ((True, overridden), (False, overridden._replace(source=_COMMAND_LINE)))
+        for finding in book(host, None, today)
+        if (flag := finding.evidence.get("flag")) in names
+        and (flag in own and finding.check not in _OF_VALUES) is by_file
+    )
 
 
 def _settings(unit: Unit, host: Host, seen: Observation) -> Iterator[Setting]:
