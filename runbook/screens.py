@@ -108,7 +108,7 @@ def _ended(last: Mapping[str, Any]) -> str:
 
 
 def _went_back(last: Mapping[str, Any]) -> str:
-    """`, back to 20261130T074049-e436,`; of a rollback that is what it was for, and of one unfinished what it was about."""
+    """`, back to 20261130T074049-e436,`: where it went back to, or where it was going when it ended."""
     if last["going_back_to"]:
         return f", not yet back to {last['going_back_to']},"
     return f", back to {last['rolled_back_to']}," if last["rolled_back_to"] else ""

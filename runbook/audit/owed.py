@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SUFFIX = ".owed"
+MOST = 50
 _ID = re.compile(r"[\w-]{1,64}")  # becomes part of a file's name, and a host may have said it
 
 
@@ -27,13 +28,15 @@ class Owed:
     host: str
 
     def keep(self, record: Mapping[str, Any]) -> None:
-        """Keep a record without its place in the chain, in place of an earlier one of its id. Raises OSError."""
+        """Keep a record without its place in the chain, and the youngest MOST of a host that takes none. Raises OSError."""
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._path(str(record["id"]))
         fresh = path.with_name(f"{path.name}.new")
         with open(fresh, "w", encoding="ascii", opener=_private) as file:
             json.dump(dict(record), file)
         fresh.replace(path)
+        for oldest in _paths(self.directory, self.host)[:-MOST]:
+            oldest.unlink(missing_ok=True)
 
     def of(self, rollout: str) -> Mapping[str, Any] | None:
         """What is owed of a rollout; None where that is nothing that can be read."""

@@ -68,6 +68,13 @@ def test_a_damaged_one_is_none(kept: Owed, content: bytes) -> None:
     assert owed.records(kept.directory) == ()
 
 
+def test_of_a_host_that_takes_no_record_the_youngest_are_kept(kept: Owed) -> None:
+    for number in range(owed.MOST):
+        kept.keep({**LOST, "id": f"20261130T2100{number:02}-abcd"})
+    assert len(owed.records(kept.directory)) == owed.MOST
+    assert kept.of(LOST["id"]) is None
+
+
 def test_a_host_made_anew_is_owed_nothing(kept: Owed) -> None:
     audit.forget(kept.directory, "gpu1")
     assert list(kept.directory.iterdir()) == []
