@@ -36,7 +36,7 @@ HELP = {
     "verbose": "every line of progress and every call of the helper (-v for short)",
     "id": "a record's id, or its beginning (behind the task or its options it may stand without --id)",
     "fetch": "first copy the named hosts' new records here",
-    "outcome": "pass, fail, error or inconclusive (repeat)",
+    "outcome": "pass, fail, error or inconclusive; of errors also declined, refused or stopped (repeat)",
     "since": "2h, 3d, or a moment as 2026-11-30T07:40",
 }
 

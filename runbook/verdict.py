@@ -10,7 +10,7 @@ from runbook.load.outcome import WORST_FIRST, Finding, Outcome, worst
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["WORST_FIRST", "Finding", "Outcome", "came_to_nothing", "ended_as", "is_warning", "worst"]
+__all__ = ["WORST_FIRST", "Finding", "Outcome", "came_to_nothing", "ended_as", "is_warning", "words", "worst"]
 
 _STOPPED = InterruptedByOperator.exit_code
 _REFUSED = (UsageError.exit_code, LockedError.exit_code)
@@ -21,6 +21,11 @@ _DEEDS = ("write", "restart ", "validate ", "bench")  # how steps are called tha
 def is_warning(finding: Finding) -> bool:
     """A finding that changes no outcome and still wants to be seen (the ledger's, by policy)."""
     return finding.outcome is Outcome.PASS and finding.evidence.get("severity") == "warn"
+
+
+def words() -> tuple[str, ...]:
+    """All that `ended_as` may say."""
+    return (*Outcome, "declined", "refused", "stopped")
 
 
 def ended_as(told: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from runbook import audit, shipped, since
 from runbook.errors import UsageError
 from runbook.request import Request
-from runbook.verdict import Outcome
+from runbook.verdict import ended_as, words
 from runbook.work import utc_now
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ class Asked:
 
     def _wants(self, record: Record) -> bool:
         young = self.since is None or (record.started is not None and record.started >= self.since)
-        return young and (not self.outcomes or record.outcome in self.outcomes)
+        return young and (
+            not self.outcomes or not self.outcomes.isdisjoint((record.outcome, ended_as(record.document)))
+        )
 
 
 def asked(action: str, *, directory: Path | None = None, **given: Any) -> Asked:
@@ -109,8 +111,8 @@ def _id(text: str) -> str:
 
 
 def _outcome(text: str) -> str:
-    if text not in list(Outcome):
-        raise UsageError(f"--outcome should be one of {', '.join(Outcome)}, found {text!r}")
+    if text not in words():
+        raise UsageError(f"--outcome should be one of {', '.join(words())}, found {text!r}")
     return text
 
 

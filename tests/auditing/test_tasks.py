@@ -105,6 +105,7 @@ def test_a_damaged_copy_is_shown_with_a_warning(
         ({"host": ["gpu2"]}, [FAILED["id"]]),
         ({"outcome": ["fail", "error"]}, [FAILED["id"]]),
         ({"outcome": ["inconclusive"]}, []),
+        ({"outcome": ["declined"]}, []),
         ({"since": "2026-11-30T08:00:00+00:00"}, [FAILED["id"]]),
         ({"since": "2026-11-30T03:00:00+00:00", "outcome": ["pass"]}, [VARIED["id"]]),
     ],
@@ -114,6 +115,18 @@ def test_a_list_may_be_narrowed(
 ) -> None:
     assert run(project, "audit.list", json=True, **given) == 0
     assert [row["id"] for row in document(capsys)["records"]] == ids
+
+
+def test_a_list_may_be_narrowed_to_what_was_declined(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declined = {**FAILED, "id": "no", "action": "deploy", "outcome": "error", "exit_code": 130}
+    broken = {**FAILED, "id": "broken", "outcome": "error", "exit_code": 70}
+    mirror(ChainWire(chain_of([FAILED, declined, broken])), host(name="gpu2"), directory(tmp_path), utc_now())  # type: ignore[arg-type]
+    for outcome, ids in (("declined", ["no"]), ("error", ["no", "broken"])):
+        assert run(tmp_path, "audit.list", json=True, outcome=[outcome]) == 0
+        rows = document(capsys)["records"]
+        assert [row["id"] for row in rows] == ids
 
 
 def test_a_list_as_json_tells_who_why_and_how_it_ended(
