@@ -82,11 +82,13 @@ def _standing(seen: Observation) -> list[str | None]:
 
 
 def _recorded(wire: Wire, host: Host, before: Observation) -> list[Record]:
-    """Rollouts that put their record behind the audit as it was; the youngest is the last."""
+    """Rollouts that put their record behind the audit as it was; the youngest is the last. What was interrupted before is
+    recorded late, by whoever finds it."""
     from runbook.audit.record import records_of  # only who found something restarted reads records
 
     answer = wire.call("audit_read", state=host.state, offset=before.audit_bytes)
-    found = records_of(base64.b64decode(answer["b64"]))
+    late = (before.inflight or {}).get("rollout")
+    found = (one for one in records_of(base64.b64decode(answer["b64"])) if one.id != late)
     return [one for one in found if one.action in _CHANGING and one.document.get("restarts")]
 
 

@@ -184,6 +184,12 @@ def test_a_crash_in_which_nobody_had_a_hand_is_one(record: dict[str, Any] | None
     assert (story.exit_code, "prefill.service crashed" in str(story.error)) == (1, True)
 
 
+def test_the_record_of_a_rollout_that_was_interrupted_before_excuses_no_crash() -> None:
+    fake = settled(mode="running", inflight=LEFT)
+    fake.load = restarted_by(fake, audit=[*fake.audit, RECORD])
+    assert rollout.validate(work_on(fake), Options()).exit_code == 1
+
+
 def test_units_that_somebodys_rollout_keeps_down_are_inconclusive_too() -> None:
     fake = settled(mode="running")
     before = observation.observe(work_on(fake).wire, host())
