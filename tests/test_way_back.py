@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook import ending, lineage, rollout
+from runbook.errors import PreflightError
 from runbook.events import Note
 from runbook.options import Options
 from tests.building import OVERLAP
@@ -221,3 +222,20 @@ def test_a_host_that_measures_nothing_has_good_releases_all_the_same() -> None:
     deploy(fake)
     assert rollback(fake).rolled_back_to == second
     assert rollback(fake).rolled_back_to == first
+
+
+def test_that_a_release_came_to_its_end_and_could_not_be_written_is_said_and_fails_nothing() -> None:
+    fake, _ = deployed()
+    between = lost(fake)
+    deploy(fake)
+    update = fake._release_update
+
+    def full(state: str, id: str, fields: dict[str, Any]) -> dict[str, Any]:
+        if fields == {"unfinished": False}:
+            raise PreflightError("no space left")
+        return update(state, id, fields)
+
+    fake._release_update = full  # type: ignore[method-assign]
+    said = f"release {between} could not be told that it came to its end: no space left"
+    assert said in notes(fake, Options(to=between))
+    assert fake.current == between

@@ -46,7 +46,10 @@ def test_where_a_rollback_goes_stays_although_all_that_came_after_it_never_ran_o
     known[3] |= {"verdict": "failed"}
     assert pruning.surplus(known, 1, "r5", None) == ["r0", "r1"]
     assert pruning.surplus([{**one, "unfinished": True} for one in known], 1, "r5", None) == []
-    loop = [{"id": "r0", "parent": "r1", "unfinished": True}, {"id": "r1", "parent": "r0", "unfinished": True}]
+    loop = [
+        {"id": "r0", "parent": "r1", "unfinished": True},
+        {"id": "r1", "parent": "r0", "unfinished": True},
+    ]
     assert pruning.surplus([{"id": "old"}, *loop], 1, "r1", None) == ["old"]
 
 
