@@ -121,7 +121,8 @@ def find(ask: Callable[[str], OpenWire], named: tuple[str, ...]) -> Found:
 
 
 def look(wire: Wire, named: tuple[str, ...], scope: str = "system") -> Found:
-    """What a host shows of its serving units; raises MissingOnHostError where there are none."""
+    """What a host shows of its serving units; raises MissingOnHostError where there are none, PreflightError where the login
+    may not read their scripts."""
     bare = foundservice.units(wire.call("serving", units=list(named), words=list(WORDS)))
     if not bare:
         raise MissingOnHostError(
@@ -137,7 +138,13 @@ def _observe(wire: Wire, units: tuple[Unit, ...], scope: str) -> Observation:
     answer = wire.call(
         "observe", state=_NO_STATE, files=scripts, units=names, names=asked, patterns=list(PATTERNS)
     )
-    return observation.parse(answer)
+    seen = observation.parse(answer)
+    if closed := observation.denied(seen, scripts):
+        who = seen.facts.get("user") or "the login"
+        raise PreflightError(
+            f"not readable as {who}: {', '.join(closed)}; log in for this once as one who may read it, as root@…"
+        )
+    return seen
 
 
 def _write(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from runbook import adopting, foundservice, inventory, ledger, planning
-from runbook.errors import MissingOnHostError, UsageError
+from runbook.errors import MissingOnHostError, PreflightError, UsageError
 from runbook.model import SshTarget, Unit
 from runbook.places.origins import of as origins_of
 from runbook.places.reading import Files
@@ -154,6 +154,13 @@ def test_where_releases_of_these_units_are_kept_already_is_found_the_youngest_fi
     ]
     assert adopting.look(host, ()).kept == "/srv/b"  # type: ignore[arg-type]
     assert found().kept is None
+
+
+def test_scripts_that_the_login_may_not_read_are_no_scripts_without_flags() -> None:
+    host = Serving({"vllm.service": UNIT | {"script": "/root/serve.sh"}})
+    host.closed = {"/root/serve.sh"}
+    with pytest.raises(PreflightError, match=r"^not readable as ann: /root/serve\.sh; log in for this once"):
+        adopting.look(host, ())  # type: ignore[arg-type]
 
 
 def test_the_machines_units_come_first_and_no_user_is_asked() -> None:

@@ -48,10 +48,13 @@ def _says(words: list[str], started: str, script: bytes) -> bool:
 
 
 def _script(started: str) -> tuple[str | None, bytes]:
-    """The shell script an ExecStart runs, itself or as a shell's argument; None where it runs something else."""
+    """The shell script an ExecStart runs, itself or as a shell's argument; None where it runs something else. One that we may
+    not read is known by its ending alone."""
     for path in _paths(started):
         try:
             content = files.content_of(path, _SCRIPT_BYTES)
+        except PermissionError:
+            content = b""
         except (OSError, Refusal):
             continue
         if _SHELL.match(content) or path.endswith(".sh"):

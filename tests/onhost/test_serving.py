@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from runbook.errors import MissingOnHostError
+from runbook.onhost import serving
 from runbook.ssh import InProcessWire
 from tests.sshd import script
 
@@ -48,6 +50,20 @@ def test_services_whose_command_or_script_says_a_word_are_found_with_their_scrip
         )
     )
     assert asked(systemd) == {"a.service": str(direct), "b.service": str(wrapped), "d.service": None}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root acts as others")
+def test_a_script_that_may_not_be_read_is_one_by_its_ending(tmp_path: Path) -> None:
+    closed = tmp_path / "serve.sh"
+    closed.write_text("exec vllm serve\n")
+    closed.chmod(0o600)
+    line = started(str(closed), f"{closed} -v").removeprefix("ExecStart=")
+    os.seteuid(65534)
+    try:
+        assert serving._script(line) == (str(closed), b"")
+        assert serving._script(line.replace("serve.sh", "serve")) == (None, b"")
+    finally:
+        os.seteuid(0)
 
 
 def test_units_that_are_named_are_taken_whatever_they_say(systemd: FakeSystemd) -> None:
