@@ -7,6 +7,7 @@ import random
 import signal
 import threading
 import time
+import tracemalloc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,7 +22,7 @@ CPU_S, CASE_S = 8.0, 120.0
 class Target(Protocol):
     """What is fuzzed: a case is written from a random stream alone, and `hold` raises AssertionError where a law breaks.
 
-    Anything else that `hold` raises is a failure too.
+    Anything else that `hold` raises is a failure too. One that has a law of memory says `TRACED = True`.
     """
 
     def case(self, rng: random.Random) -> Any:
@@ -59,9 +60,10 @@ def fuzz(
     """Try cases until the time or their number is up; FuzzFailure at the first that breaks a law."""
     began = time.monotonic()
     number, slowest = first, 0.0
-    while time.monotonic() - began < seconds and (cases is None or number < first + cases):
-        slowest = max(slowest, _tried(name, target, seed, number))
-        number += 1
+    with traced() if getattr(target, "TRACED", False) else contextlib.nullcontext():
+        while time.monotonic() - began < seconds and (cases is None or number < first + cases):
+            slowest = max(slowest, _tried(name, target, seed, number))
+            number += 1
     return Tally(number - first, time.monotonic() - began, slowest)
 
 
@@ -80,6 +82,16 @@ def _tried(name: str, target: Target, seed: str, number: int) -> float:
             f"{type(error).__name__}: {error}\nreplay: {replay}\ncase: {case!r:.2000}"
         ) from error
     return time.monotonic() - began
+
+
+@contextlib.contextmanager
+def traced() -> Iterator[None]:
+    """Memory traced once for all cases: to stop tracing while another thread allocates may crash Python (gh-128679)."""
+    tracemalloc.start()
+    try:
+        yield
+    finally:
+        tracemalloc.stop()
 
 
 @contextlib.contextmanager
