@@ -30,7 +30,7 @@ HELP = {
     "accept-new": "accept and remember the key of a host never seen before",
     "file": "preview --set and --unset on a local serve script, an option with its dashes being a launch argument "
     "(--set=--x=1, or --set=--x alone); no host needed",
-    "to": "the release to go back to, a beginning of its id is enough (default: the parent of current)",
+    "to": "the release to go back to, a beginning of its id is enough (default: the nearest before current that ran to its end)",
     "force": "go back although files were edited by hand; saves them as a release first",
     "unit": "a role (decode) or a unit's name (repeat for several)",
     "verbose": "every line of progress and every call of the helper (-v for short)",

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from runbook import lines, shipped, stepline
 from runbook.events import Called, Ended, Found, Note, Progress, Showed, StepEnded, StepStarted
-from runbook.text import clean, folded, one_line
+from runbook.text import clean, folded, sentence
 from runbook.verdict import Outcome, is_warning
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Live:
                 self._stop()
                 self._say(lines.ended(event, self._marks), STYLES[event.outcome])
             case Note():
-                self._say(f"· {one_line(event.text)}", "dim")
+                self._say(f"· {sentence(event.text)}", "dim")
             case Found():
                 self._found(event.finding)
             case Showed():
@@ -117,7 +117,7 @@ class Live:
 
     def _progress(self, event: Progress) -> None:
         if self._verbose:
-            self._say(f"  {event.step}: {one_line(event.text)}", "dim")
+            self._say(f"  {event.step}: {sentence(event.text)}", "dim")
         if self._frame is not None:
             self._frame.say(event)
 

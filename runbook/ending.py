@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook import benchlines, hints, leftovers, shipped
 from runbook.request import LAB
-from runbook.text import clean, counted, one_line
+from runbook.text import clean, counted, one_line, sentence
 from runbook.verdict import WORST_FIRST, Outcome, ended_as
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _bad(document: Mapping[str, Any]) -> Iterator[str]:
     """What did not pass, worst first: the cause of what could not be asked comes before it."""
     for finding in sorted(document["findings"], key=lambda found: WORST_FIRST.index(found["outcome"])):
         if finding["outcome"] != Outcome.PASS.value and finding["message"] != document["error"]:
-            yield f"{finding['outcome']}: {finding['check']}: {one_line(finding['message'])}"
+            yield f"{finding['outcome']}: {finding['check']}: {sentence(finding['message'])}"
 
 
 def _warned(document: Mapping[str, Any]) -> Iterator[str]:

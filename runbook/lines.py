@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runbook import benchlines, screens
-from runbook.text import clean, one_line, short_words
+from runbook.text import clean, one_line, sentence, short_words
 from runbook.verdict import Outcome, is_warning
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ WORDS = {
 
 def ended(step: StepEnded, marks: Mapping[Outcome, str]) -> str:
     """A step that ended: mark, name, how long it took, what it says."""
-    detail = f"  {one_line(step.detail)}" if step.detail else ""
+    detail = f"  {sentence(step.detail)}" if step.detail else ""
     return f"{marks[step.outcome]} {one_line(step.name)}  {step.duration_s:.1f} s{detail}"
 
 
@@ -38,19 +38,19 @@ def found(finding: Finding, marks: Mapping[Outcome, str]) -> list[str]:
     excerpt = clean(str(finding.evidence.get("journal", ""))).rstrip()
     tail = [f"    {line}" for line in excerpt.splitlines()]
     mark = "!" if is_warning(finding) else marks[finding.outcome]
-    return [f"{mark} {finding.check}: {one_line(finding.message, 800)}", *tail]
+    return [f"{mark} {finding.check}: {sentence(finding.message, 800)}", *tail]
 
 
 def called(event: Called) -> list[str]:
     """A call of the helper: what it was about, how long it took, and its error; then the programs that it ran."""
-    error = f"  {one_line(event.error)}" if event.error else ""
+    error = f"  {sentence(event.error)}" if event.error else ""
     call = one_line(f"> {event.call} {event.about}", 160) + f"  {1000 * event.duration_s:.0f} ms{error}"
     return [call, *map(_ran, event.programs)]
 
 
 def _ran(program: Program) -> str:
     """Its command, how it ended, and how long that took."""
-    ended = one_line(program.error) if program.error else f"exit {program.exit}"
+    ended = sentence(program.error) if program.error else f"exit {program.exit}"
     return "  $ " + one_line(short_words(program.command), 160) + f"  {ended}, {1000 * program.took_s:.0f} ms"
 
 

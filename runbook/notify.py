@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from runbook.events import Ended, StepEnded
-from runbook.text import one_line
+from runbook.text import sentence
 from runbook.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Receiver:
         if isinstance(error, ValueError | http.client.InvalidURL):
             return "its URL cannot be posted to"
         reason = getattr(error, "reason", error)  # a URLError wraps what went wrong
-        return one_line(str(reason) or type(reason).__name__, 120)
+        return sentence(str(reason) or type(reason).__name__, 120)
 
 
 def receivers(
@@ -112,7 +112,7 @@ def text(document: Mapping[str, Any], moment: str) -> str:
         back = f" to {document['rolled_back_to']}" if document["rolled_back_to"] else ""
         why = _why(document)
         said += f"{back} (exit {document['exit_code']}){f': {why}' if why else ''}"
-    line = one_line(f"{said}, rollout {document['rollout']}", 600)
+    line = sentence(f"{said}, rollout {document['rollout']}", 600)
     spelled = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return spelled.replace("@", NO_MENTION)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runbook import lines
 from runbook.events import Called, Ended, Found, Note, Progress, Showed, StepEnded, StepStarted
-from runbook.text import one_line
+from runbook.text import one_line, sentence
 from runbook.verdict import Outcome, is_warning
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Plain:
             case StepEnded():
                 return [lines.ended(event, lines.WORDS)]
             case Note():
-                return [f"note: {one_line(event.text)}"]
+                return [f"note: {sentence(event.text)}"]
             case Found():
                 return self._found(event)
             case Showed():
@@ -63,7 +63,7 @@ class Plain:
         return [] if passed and not self._verbose else lines.found(event.finding, lines.WORDS)
 
     def _progress(self, event: Progress) -> list[str]:
-        line = f"{event.step}: {one_line(event.text)}"
+        line = f"{event.step}: {sentence(event.text)}"
         only_figures = event.fields.get("changed") is False and not self._verbose
         if only_figures or line == self._said:
             return []

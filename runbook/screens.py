@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runbook import leftovers
 from runbook.stages import amiss, inflight
-from runbook.text import columns, counted, folded, one_line, span
+from runbook.text import columns, counted, folded, one_line, sentence, span
 from runbook.unsaid import TEXTS
 from runbook.verdict import Outcome
 
@@ -23,7 +23,7 @@ def status(shown: Mapping[str, Any], width: int | None = None) -> list[str]:
 
 
 def _down(shown: Mapping[str, Any]) -> list[str]:
-    return [one_line(f"!! {unit['role']}: {unit['says']}", 800) for unit in shown["units"] if not unit["up"]]
+    return [sentence(f"!! {unit['role']}: {unit['says']}", 800) for unit in shown["units"] if not unit["up"]]
 
 
 def _units(shown: Mapping[str, Any]) -> list[str]:
@@ -54,7 +54,7 @@ def _flags(shown: Mapping[str, Any]) -> list[str]:
     unknown = f", {len(quiet)} not known" if quiet else ""
     edited = [f"!! {path} {_edited(shown['kept_by'].get(path))}" for path in shown["edited"]]
     lines = [_flag_line(flag) for flag in wrong if flag not in quiet]
-    unapplied = [one_line(f"!! {row['says']}") for row in shown["unapplied"]]
+    unapplied = [sentence(f"!! {row['says']}") for row in shown["unapplied"]]
     return [said + unknown, *_not_there(shown), *edited, *lines, *unapplied, *_left_behind(shown)]
 
 
@@ -62,7 +62,7 @@ def _not_there(shown: Mapping[str, Any]) -> list[str]:
     """Files that are not there, and first what the login may not read: whether that is there is not known."""
     closed = [shown["unreadable"]] if shown["unreadable"] else []
     said = [*closed, *(f"{path} is gone" for path in shown["gone"]), *shown["missing"]]
-    return [one_line(f"!! {line}", 800) for line in said]
+    return [sentence(f"!! {line}", 800) for line in said]
 
 
 def _left_behind(shown: Mapping[str, Any]) -> list[str]:
@@ -100,7 +100,7 @@ def _last(shown: Mapping[str, Any]) -> list[str]:
     when = ago(last["ended"], shown["now"])
     who = f" by {last['who']}" if last["who"] else ""
     why = f": {last['reason']}" if last["reason"] else ""
-    return [one_line(f"last rollout {last['id']}: {_ended(last)}{_went_back(last)} {when} ago{who}{why}")]
+    return [sentence(f"last rollout {last['id']}: {_ended(last)}{_went_back(last)} {when} ago{who}{why}")]
 
 
 def _ended(last: Mapping[str, Any]) -> str:
@@ -136,7 +136,7 @@ def _under_way(shown: Mapping[str, Any]) -> list[str]:
         who = lock.get("who") or "somebody"
         lines.append(one_line(f"LOCKED by {who} since {lock.get('since')}: {lock.get('step')}"))
     if amiss.interrupted(shown):
-        lines.append(one_line(f"!! INTERRUPTED: {inflight.told(shown['inflight'])}", 800))
+        lines.append(sentence(f"!! INTERRUPTED: {inflight.told(shown['inflight'])}", 800))
     return lines
 
 
@@ -144,7 +144,7 @@ def one_host(document: Mapping[str, Any], width: int | None = None) -> list[str]
     """A host's status on one line, folded where that is too wide; a host that could not be asked says why."""
     shown = document.get("status")
     said = document["error"] if shown is None else ", ".join(_summed(shown))
-    line = one_line(f"{document['host']}: {said}")
+    line = sentence(f"{document['host']}: {said}")
     return [line] if width is None else folded(line, width)
 
 

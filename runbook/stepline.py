@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from runbook.text import fitted, folded, one_line
+from runbook.text import fitted, folded, one_line, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ def first(doing: Doing, elapsed_s: float, width: int) -> str:
 
 def below(doing: Doing, width: int) -> list[str]:
     """What the step said last, behind a bar where it is known how much there is to do; on two lines at most."""
-    said, share = one_line(doing.said), share_of(doing.fields)
+    said, share = sentence(doing.said), share_of(doing.fields)
     if share is not None:
         said = f"{bar(share, max(NARROWEST_BAR, min(WIDEST_BAR, width // 4)))} {said}"
     first, *rest = folded(said, width) if said else [""]

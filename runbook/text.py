@@ -33,8 +33,16 @@ def figure(text: str) -> float | None:
 
 
 def one_line(text: str, limit: int = 400) -> str:
-    """A clean text on one line of at most `limit` characters; what stood on lines of its own stays apart, by `; `."""
-    line = _joined(" ".join(row.split()) for row in clean(text).splitlines())
+    """A clean text on one line of at most `limit` characters: a name or a value. A message is `sentence`."""
+    return _cut(" ".join(clean(text).split()), limit)
+
+
+def sentence(text: str, limit: int = 400) -> str:
+    """A clean message on one line of at most `limit` characters; what stood on lines of its own stays apart, by `; `."""
+    return _cut(_joined(" ".join(row.split()) for row in clean(text).splitlines()), limit)
+
+
+def _cut(line: str, limit: int) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from runbook.text import clean, one_line, short_words
+from runbook.text import clean, one_line, sentence, short_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(
@@ -37,11 +42,16 @@ def test_text_keeps_its_letters_and_loses_its_powers(text: str, want: str) -> No
     ],
 )
 def test_lines_made_one_stay_apart(text: str, want: str) -> None:
-    assert one_line(text) == want
+    assert sentence(text) == want
 
 
-def test_one_line_is_bounded() -> None:
-    assert one_line("x" * 500, 10) == "xxxxxxxxx…"
+def test_nothing_is_put_into_a_value() -> None:
+    assert one_line("a\n b\tc") == "a b c"
+
+
+@pytest.mark.parametrize("made", [one_line, sentence])
+def test_a_line_is_bounded(made: Callable[[str, int], str]) -> None:
+    assert made("x" * 500, 10) == "xxxxxxxxx…"
 
 
 def test_of_a_command_long_words_are_cut_and_all_are_there() -> None:
