@@ -48,7 +48,7 @@ units:   # in start order
 model: "deepseek-v4-flash"
 flags:
   # API_KEY on prefill is not shown here
-  BOTH:   # a diagnostic; (slow)
+  BOTH:   # a diagnostic (slow)
     value: "1"
     why: "found running on 2026-11-30; FILL IN why"
     since: 2026-11-30
