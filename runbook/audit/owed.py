@@ -69,7 +69,9 @@ def records(directory: Path, hosts: Sequence[str] = ()) -> tuple[Record, ...]:
 
 
 def _paths(directory: Path, host: str) -> list[Path]:
-    return sorted(directory.glob(f"{host}.*{SUFFIX}"))
+    """The files of one host, or of all (`*`); a host's name may have dots, the id of a rollout has none."""
+    found = sorted(directory.glob(f"{host}.*{SUFFIX}"))
+    return [path for path in found if host in ("*", path.name.removesuffix(SUFFIX).rpartition(".")[0])]
 
 
 def _read(path: Path) -> Record | None:

@@ -78,3 +78,11 @@ def test_of_a_host_that_takes_no_record_the_youngest_are_kept(kept: Owed) -> Non
 def test_a_host_made_anew_is_owed_nothing(kept: Owed) -> None:
     audit.forget(kept.directory, "gpu1")
     assert list(kept.directory.iterdir()) == []
+
+
+def test_a_host_whose_name_goes_on_keeps_what_it_is_owed(kept: Owed) -> None:
+    longer = Owed(kept.directory, f"{kept.host}.rack2")
+    longer.keep({"id": "20261130T100000-cccc", "host": longer.host})
+    kept.forget()
+    assert longer.of("20261130T100000-cccc") is not None
+    assert [one.host for one in owed.records(kept.directory)] == [longer.host]
