@@ -148,6 +148,19 @@ def test_what_a_lost_rollout_wrote_without_a_release_is_kept_and_not_gone_back_t
     assert rollback(fake).rolled_back_to == good
 
 
+def test_the_bytes_of_a_good_release_that_a_lost_rollback_wrote_are_good_to_go_back_to() -> None:
+    fake, good = deployed()
+    bad = str(with_set(fake, BAD).release)
+    fake.cut_in, fake.nth = "set_current", 1
+    rollback(fake)
+    fake.lost = False
+    assert (fake.current, fake.files) == (bad, fake.stored[good])
+    kept = str(with_set(fake, BAD).extra["kept_as"])
+    assert fake.releases[kept]["unfinished"] is False
+    assert rollback(fake).rolled_back_to == kept
+    assert fake.files == fake.stored[good]
+
+
 def test_a_failed_release_is_gone_past_too() -> None:
     keeps = a_host().host.policy._replace(on_corrupt="keep")
     fake = a_host()

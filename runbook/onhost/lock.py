@@ -99,7 +99,8 @@ def holder(state: str) -> dict[str, Any] | None:
     path = os.path.join(state, "lock")
     if not os.path.exists(path):
         return None
-    with directory.opened(path, os.O_RDONLY | os.O_NOFOLLOW) as descriptor:
+    # A pipe in its place would keep whoever looks waiting for a writer.
+    with directory.opened(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as descriptor:
         free = _try_flock(descriptor, fcntl.LOCK_SH)
         return None if free else _read(descriptor)
 
@@ -125,7 +126,7 @@ def _try_flock(descriptor: int, kind: int) -> bool:
 def _read(descriptor: int) -> dict[str, Any]:
     try:
         found = json.loads(os.pread(descriptor, _HOLDER_LIMIT_BYTES, 0) or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -81,10 +81,14 @@ def absolute(path: str) -> str:
 def read_json(path: str) -> Any:
     """The document in a file, None where it is absent or no whole JSON."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=_without_waiting) as file:
             return json.load(file, parse_constant=frames.no_number, parse_float=frames.finite)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError, RecursionError):
         return None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # a pipe in its place would wait for a writer
 
 
 def write_json(path: str, document: Any) -> None:

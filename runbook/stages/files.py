@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from runbook import edits, leftovers, planning, releases
+from runbook import edits, leftovers, lineage, planning, releases
 from runbook.observation import release as parse_release
 from runbook.plan import sha256
 from runbook.ssh.row import asked, together
@@ -54,8 +54,13 @@ def _flags(host: Host, seen: Observation) -> dict[str, Environment]:
 
 
 def _written_and_left(seen: Observation) -> bool:
-    """Whether what is on disk was written by a rollout that did not come to its end."""
-    return bool((seen.inflight or {}).get("parent"))
+    """Whether what is on disk was written by a rollout that did not come to its end, and is not what a good release has:
+    one that a rollback was about to make current again did run."""
+    return bool((seen.inflight or {}).get("parent")) and not any(
+        releases.holds(one, seen.files) and not releases.edited_since(seen, one)
+        for one in seen.releases
+        if not lineage.amiss(one)
+    )
 
 
 def by_hand(work: Work, seen: Observation, plan: Plan) -> dict[str, str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +68,26 @@ def test_what_is_a_link_or_open_to_others_or_named_as_no_service_is_passed_over(
     service(root, "open").chmod(0o777)
     (root / "link").symlink_to(service(root.parent / "elsewhere", "svc"))
     assert found(state) == []
+
+
+@pytest.mark.parametrize("name", ["lock", "inflight.json", "releases/r1/manifest.json"])
+def test_a_pipe_where_a_file_should_be_keeps_nobody_waiting(state: str, root: Path, name: str) -> None:
+    path = service(root, "odd") / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    looking = threading.Thread(target=found, args=(state,), daemon=True)
+    looking.start()
+    looking.join(20)
+    assert not looking.is_alive()
+
+
+def test_a_holder_nested_beyond_reason_is_somebody(state: str, root: Path) -> None:
+    path = service(root, "odd") / "lock"
+    path.write_text("[" * 16_000)
+    with path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        (one,) = beside.services(state, UNITS, FILES)
+    assert lock.beside_words(one).startswith("somebody, by ")
 
 
 def test_no_more_than_so_many_directories_are_looked_into(state: str, root: Path) -> None:
