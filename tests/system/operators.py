@@ -62,6 +62,8 @@ class Command:
     process: ForkServerProcess
     held: Connection | None
     said: Path
+    struck: list[int] = field(default_factory=list)
+    """The signals that it was sent."""
 
     def steps(self) -> Iterator[str]:
         """Each step as it begins; the step goes on when the next one is asked for, or the command is let go."""
@@ -88,11 +90,12 @@ class Command:
         document = json.loads(out) if out.strip() else {}
         code = self.process.exitcode
         if code == UNHEARD:
-            code = document.get("exit_code", code)
+            code = document.get("exit_code", -self.struck[-1] if self.struck else code)
         return Ended(code, document, self._text("err"))
 
     def signal(self, number: int) -> None:
         assert self.process.pid is not None
+        self.struck.append(number)
         os.kill(self.process.pid, number)
 
     def _go(self) -> None:
