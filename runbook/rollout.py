@@ -289,7 +289,10 @@ def _undone(
     try:
         yield
     except InterruptedByOperator:
-        deciding.mark(work, story, "unproven", finishes=False)
+        ran = (
+            "flags" in story.extra
+        )  # told once all of it was up, ready and looked at: only its proof was cut short
+        deciding.mark(work, story, "unproven", finishes=finishes and ran)
         work.at("asking whether to roll back")
         if plan.changes and work.offer(f"stopped; roll back to {back.id} now?"):
             _go_back(work, story, back)

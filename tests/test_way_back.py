@@ -105,6 +105,29 @@ def test_one_that_a_rollback_brings_to_its_end_is_a_good_one_too() -> None:
     assert fake.releases[between]["unfinished"] is False
 
 
+def test_one_that_was_stopped_when_all_of_it_ran_and_only_its_proof_was_left_is_a_good_one() -> None:
+    fake = a_host()
+    deploy(fake)
+    operator = StopAt("StepStarted validate final80")
+    story = with_set(fake, BAD, listeners=[operator], checkpoint=operator.checkpoint)
+    between = str(story.release)
+    assert (story.exit_code, fake.releases[between]["unfinished"]) == (130, False)
+    assert fake.releases[between]["verdict"] == "unproven"
+    deploy(fake)
+    assert rollback(fake).rolled_back_to == between
+
+
+def test_where_a_kept_release_goes_back_to_past_an_interrupted_one_is_kept_too() -> None:
+    fake, good = deployed()
+    fake.host = fake.host._replace(keep_releases=3)
+    stopped(fake)
+    for name in ("A", "B"):
+        second = str(with_set(fake, {name: "1"}).release)
+    first = str(fake.releases[second]["parent"])
+    assert rollback(fake).rolled_back_to == first
+    assert rollback(fake).rolled_back_to == good
+
+
 def test_one_that_was_interrupted_once_more_is_not() -> None:
     fake, good = deployed()
     between = lost(fake)

@@ -29,21 +29,28 @@ def release_prune(session: Session, state: str, keep: int) -> dict[str, list[str
 
 def surplus(known: list[dict[str, Any]], keep: int, here: str | None, back_to: str | None) -> list[str]:
     """The releases to remove, oldest first as `known` is: never the current one nor its parent, whatever `keep` says,
-    nor where a rollback from it goes, nor what an interrupted rollout goes back to; and none at all where no release is
-    current."""
+    nor where a rollback goes from it or from another that stays, past what is not fit, nor what an interrupted rollout goes
+    back to; and none at all where no release is current."""
     parents = {one["id"]: one.get("parent") for one in known if isinstance(one.get("id"), str)}
     if here is None or here not in parents or keep < 1:
         return []
-    kept = [*_way_back(known, parents, here), back_to, *list(parents)[-keep:]]
+    amiss = [one["id"] for one in known if one.get("id") in list(parents) and _is_amiss(one)]
+    kept = [here, parents[here], back_to, *list(parents)[-keep:]]
+    for release in [*kept]:
+        kept += _past(amiss, parents, release)
     return [name for name in parents if name not in kept]
 
 
-def _way_back(known: list[dict[str, Any]], parents: dict[str, Any], here: str) -> list[Any]:
-    """The current release and those before it, as far as the first that is fit to be gone back to (`runbook/lineage.py`)."""
-    amiss = [
-        one.get("id") for one in known if one.get("unfinished") is True or one.get("verdict") == "failed"
-    ]
-    line = [here, parents[here]]
-    while line[-1] in amiss and parents[line[-1]] not in line:
-        line.append(parents[line[-1]])
-    return line
+def _is_amiss(manifest: dict[str, Any]) -> bool:
+    """Whether nobody should go back to it (`runbook/lineage.py`)."""
+    return manifest.get("unfinished") is True or manifest.get("verdict") == "failed"
+
+
+def _past(amiss: list[str], parents: dict[str, Any], release: Any) -> list[Any]:
+    """Those before a release that are not fit to be gone back to, and the first that is; none where its parent is."""
+    line: list[Any] = []
+    here = release
+    while isinstance(here, str) and parents.get(here) in amiss and parents[here] not in line:
+        here = parents[here]
+        line.append(here)
+    return [*line, parents[here]] if line else []
