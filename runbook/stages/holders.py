@@ -23,6 +23,7 @@ _FULL_GPU = re.compile(
     r"out of memory|not enough memory|cuda error 2\b|mem_fraction|gpu memory", re.IGNORECASE
 )
 _NAMED = 8  # holders in one message
+_TICK_S = 0.02  # the kernel tells of a process's start in whole ticks, of 10 ms everywhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class Start:
 
     def is_own(self, holder: Mapping[str, Any]) -> bool:
         """Does a process belong to this very start? What an earlier one left in the unit's control group does not."""
-        return holder["unit"] == self.unit.name and not 0 < holder["after_boot_s"] < self.after_boot_s - 1.0
+        began = holder["after_boot_s"]
+        return holder["unit"] == self.unit.name and not 0 < began < self.after_boot_s - _TICK_S
 
 
 def of_failed(work: Work, start: Start) -> list[str]:

@@ -52,11 +52,20 @@ def test_only_what_an_earlier_start_left_in_the_units_own_group_is_in_the_way(
     ("unit", "after_boot_s", "taken"),
     [
         (DECODE.name, 100.0, True),
+        (DECODE.name, 199.5, True),
+        (DECODE.name, 199.99, False),
         (DECODE.name, 250.0, False),
         ("docker.service", 100.0, False),
         (None, 100.0, False),
     ],
-    ids=["an earlier start's", "this start's own", "another unit's, which may forward", "nobody's"],
+    ids=[
+        "an earlier start's",
+        "one's just before",
+        "this start's own in its tick",
+        "this start's own",
+        "another unit's, which may forward",
+        "nobody's",
+    ],
 )
 def test_a_unit_is_taken_for_what_an_earlier_start_of_it_left_on_its_port(
     unit: str | None, after_boot_s: float, taken: bool
